@@ -69,7 +69,7 @@ fn page(ids: std::ops::Range<usize>, next: Option<&str>) -> Result<Value, Value>
 }
 
 #[test]
-fn a_list_has_all_pages_of_it_and_an_end() {
+fn a_list_joins_all_pages_and_ends() {
     let check = |pages: &dyn Fn(usize) -> Result<Value, Value>, asked: usize, text: &str| {
         let (times, line) = listed(pages);
         assert_eq!(times, asked);
@@ -95,7 +95,7 @@ fn a_list_has_all_pages_of_it_and_an_end() {
 }
 
 #[test]
-fn who_waits_for_a_list_hears_of_the_agents_end_and_silence() {
+fn a_pending_list_fails_when_the_agent_exits_or_stays_silent() {
     for end in [World::time_passes as fn(&mut World), |w| {
         w.exits(A1, "signal 9", &[])
     }] {
@@ -113,7 +113,7 @@ fn who_waits_for_a_list_hears_of_the_agents_end_and_silence() {
 }
 
 #[test]
-fn an_agent_is_not_asked_what_it_cannot() {
+fn an_agent_receives_only_requests_it_supports() {
     let mut w = World::ready();
     assert!(!does(&mut w, |model, fx| model.list_sessions(A1, None, fx)));
     let old = || SessionId("old".into());
@@ -134,7 +134,7 @@ fn an_agent_is_not_asked_what_it_cannot() {
 }
 
 #[test]
-fn a_session_is_closed_with_its_agent_before_the_agent_ends() {
+fn session_close_is_sent_before_the_agent_ends() {
     let mut w = able();
     w.opens(2, "bot");
     w.prompts_in(S2, "hi");
@@ -146,7 +146,7 @@ fn a_session_is_closed_with_its_agent_before_the_agent_ends() {
 }
 
 #[test]
-fn a_session_that_is_closed_while_it_is_opened_is_closed_once_it_is_there() {
+fn a_session_closed_while_opening_is_closed_once_opened() {
     let mut w = able();
     w.holds(Part::Agents);
     w.opens(2, "bot");
@@ -165,7 +165,7 @@ fn a_session_that_is_closed_while_it_is_opened_is_closed_once_it_is_there() {
 }
 
 #[test]
-fn one_session_that_gets_no_answer_fails_alone() {
+fn a_session_without_an_answer_fails_alone() {
     let mut w = able();
     w.prompts("busy");
     w.holds(Part::Agents);
@@ -193,7 +193,7 @@ fn one_session_that_gets_no_answer_fails_alone() {
 }
 
 #[test]
-fn a_load_may_take_as_long_as_the_agent_goes_on_telling() {
+fn a_load_does_not_time_out_while_updates_arrive() {
     let mut w = able();
     w.holds(Part::Agents);
     w.reopens(2, "bot", "old");
@@ -220,7 +220,7 @@ fn a_load_may_take_as_long_as_the_agent_goes_on_telling() {
 }
 
 #[test]
-fn a_list_or_a_close_without_an_answer_costs_nobody_anything() {
+fn a_list_or_close_without_an_answer_affects_no_session() {
     let mut w = able();
     w.holds(Part::Agents);
     w.opens(2, "bot");

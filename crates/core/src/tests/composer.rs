@@ -56,7 +56,7 @@ fn labels(w: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_file_goes_along_with_its_unsaved_text() {
+fn a_file_is_attached_with_its_unsaved_text() {
     let mut w = World::ready();
     w.disk.put("/p/a.rs", "saved\n");
     w.edits(|editor, disk, out| {
@@ -79,7 +79,7 @@ fn a_file_goes_along_with_its_unsaved_text() {
 }
 
 #[test]
-fn a_file_in_no_buffer_is_read_when_the_prompt_goes_out() {
+fn a_file_without_a_buffer_is_read_when_the_prompt_is_sent() {
     let mut w = World::ready();
     w.disk.put("/p/a.rs", "old\n");
     attach(&mut w, Attachment::file("/p/a.rs"));
@@ -104,7 +104,7 @@ fn a_file_in_no_buffer_is_read_when_the_prompt_goes_out() {
 }
 
 #[test]
-fn an_agent_that_takes_no_resources_gets_links_and_text() {
+fn an_agent_without_embedded_resources_gets_links_and_text() {
     let mut w = taking(&json!({}));
     w.disk.put("/p/a.rs", "x\n");
     attach(&mut w, Attachment::file("/p/a.rs"));
@@ -122,7 +122,7 @@ fn an_agent_that_takes_no_resources_gets_links_and_text() {
 }
 
 #[test]
-fn what_is_attached_can_be_taken_away() {
+fn attachments_can_be_removed() {
     let mut w = World::ready();
     for path in ["/p/a", "/p/b", "/p/c", "/p/a"] {
         attach(&mut w, Attachment::file(path));
@@ -143,7 +143,7 @@ fn what_is_attached_can_be_taken_away() {
 }
 
 #[test]
-fn a_prompt_waits_for_the_image_that_goes_along() {
+fn a_prompt_waits_for_its_image() {
     let mut w = taking(&json!({ "image": true }));
     attach_image(&mut w, "/p/shot.png");
     assert_eq!(labels(&w), ["shot.png …"]);
@@ -161,7 +161,7 @@ fn a_prompt_waits_for_the_image_that_goes_along() {
 }
 
 #[test]
-fn an_image_that_cannot_be_read_is_told_and_holds_nothing_up() {
+fn an_unreadable_image_is_reported_and_the_prompt_is_sent() {
     let mut w = taking(&json!({ "image": true }));
     attach_image(&mut w, "/p/shot.png");
     image_comes(&mut w, Err("No."));
@@ -174,7 +174,7 @@ fn an_image_that_cannot_be_read_is_told_and_holds_nothing_up() {
 }
 
 #[test]
-fn an_agent_that_takes_no_images_gets_none() {
+fn an_agent_without_image_support_gets_no_images() {
     let mut w = taking(&json!({}));
     attach_image(&mut w, "/p/shot.png");
     w.saw(&["Warn: The agent \"bot\" takes no images: nothing was attached."]);
@@ -196,7 +196,7 @@ fn an_agent_that_takes_no_images_gets_none() {
 }
 
 #[test]
-fn a_diff_is_asked_for_when_the_prompt_goes_out() {
+fn a_diff_is_read_when_the_prompt_is_sent() {
     let mut w = World::ready();
     let diff = Attachment::Diff {
         folder: "/p".into(),
@@ -222,7 +222,7 @@ fn a_diff_is_asked_for_when_the_prompt_goes_out() {
 }
 
 #[test]
-fn a_cancel_does_not_wait_for_what_goes_along() {
+fn a_cancel_does_not_wait_for_attachments() {
     let mut w = taking(&json!({ "image": true }));
     attach_image(&mut w, "/p/shot.png");
     w.prompts("look");

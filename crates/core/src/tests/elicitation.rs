@@ -77,7 +77,7 @@ fn shown(w: &World) -> Option<(String, usize)> {
 const CANCELLED: &str = r#"{"action":"cancel"}"#;
 
 #[test]
-fn a_form_is_shown_and_its_content_sent() {
+fn a_form_is_shown_and_its_content_is_sent() {
     let mut w = asked(&[form("Who are you?")]);
     assert_eq!(shown(&w), Some(("Who are you?".to_owned(), 0)));
     assert_eq!(w.model.phase(S1), Phase::Waiting);
@@ -95,7 +95,7 @@ fn a_form_is_shown_and_its_content_sent() {
 }
 
 #[test]
-fn content_that_does_not_satisfy_the_schema_leaves_the_question_open() {
+fn invalid_content_leaves_the_question_open() {
     let mut w = asked(&[form("Who?")]);
     answer(&mut w, 1, accept(json!({ "name": "A", "age": 3 })));
     w.saw(&[
@@ -122,7 +122,7 @@ fn a_question_is_declined_or_dismissed() {
 }
 
 #[test]
-fn a_page_is_waited_for_once_it_is_opened() {
+fn an_opened_page_stays_pending_until_it_is_completed() {
     let mut w = asked(&[page()]);
     let Some(view) = &w.editor.elicitation else {
         panic!("no page is shown");
@@ -157,7 +157,7 @@ fn a_page_is_waited_for_once_it_is_opened() {
 }
 
 #[test]
-fn a_page_that_is_done_elsewhere_is_no_question_any_more() {
+fn a_page_completed_elsewhere_closes_its_question() {
     let mut w = asked(&[page()]);
     w.notifies(
         A1,
@@ -172,7 +172,7 @@ fn a_page_that_is_done_elsewhere_is_no_question_any_more() {
 }
 
 #[test]
-fn one_question_is_shown_at_a_time_the_oldest_first() {
+fn questions_are_shown_one_at_a_time_oldest_first() {
     let mut w = asked(&[permission(), form("One?"), form("Two?")]);
     assert_eq!(shown(&w), Some(("tool  Run".to_owned(), 2)));
     w.happens(Event::PermissionAnswer {
@@ -194,7 +194,7 @@ fn one_question_is_shown_at_a_time_the_oldest_first() {
 }
 
 #[test]
-fn a_cancel_answers_all_that_are_open_and_those_to_come() {
+fn a_cancel_answers_open_and_later_questions() {
     let mut w = asked(&[form("One?"), page()]);
     w.happens(Event::Cancel { session: S1 });
     w.asks("7", "elicitation/create", &form("Three?"));
@@ -208,7 +208,7 @@ fn a_cancel_answers_all_that_are_open_and_those_to_come() {
 }
 
 #[test]
-fn whatever_ends_a_session_answers_its_questions() {
+fn questions_are_answered_when_their_session_ends() {
     let ends: [fn() -> Event; 4] = [
         || Event::Stop { session: S1 },
         || Event::Restart { session: S1 },
@@ -234,7 +234,7 @@ fn whatever_ends_a_session_answers_its_questions() {
 }
 
 #[test]
-fn an_agent_takes_its_question_back() {
+fn an_agent_withdraws_its_question() {
     let mut w = asked(&[form("One?"), form("Two?")]);
     w.notifies(A1, "$/cancel_request", &json!({ "requestId": 0 }));
     w.saw(&[
@@ -247,7 +247,7 @@ fn an_agent_takes_its_question_back() {
 }
 
 #[test]
-fn a_question_finds_its_session_or_is_refused() {
+fn a_question_is_assigned_to_its_session_or_refused() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -277,7 +277,7 @@ fn a_question_finds_its_session_or_is_refused() {
 }
 
 #[test]
-fn what_it_is_asked_for_is_shown_and_kept_up_to_date() {
+fn the_tool_call_of_a_question_is_shown_and_updated() {
     let mut params = form("Which?");
     params["toolCallId"] = json!("t");
     let mut w = asked(&[params]);

@@ -74,7 +74,7 @@ fn tells(w: &mut World, prompt: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_command_of_the_agents_goes_alone() {
+fn an_agents_command_is_sent_without_feedback() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     let commands = json!([{ "name": "next", "description": "goes on" }]);
     w.updates(
@@ -88,7 +88,7 @@ fn a_command_of_the_agents_goes_alone() {
 }
 
 #[test]
-fn a_rejected_hunk_goes_along_once() {
+fn a_rejected_hunk_is_reported_once() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     let scope = row(&w, 1);
     rejects(&mut w, scope);
@@ -110,7 +110,7 @@ fn a_rejected_hunk_goes_along_once() {
 }
 
 #[test]
-fn a_reject_that_was_undone_is_not_told() {
+fn an_undone_reject_is_not_reported() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     let scope = row(&w, 1);
     rejects(&mut w, scope);
@@ -128,7 +128,7 @@ fn a_reject_that_was_undone_is_not_told() {
 }
 
 #[test]
-fn lines_of_a_hunk_and_several_hunks_are_told() {
+fn rejected_lines_and_several_hunks_are_reported() {
     let mut w = changed("A\nB\nc\nd\nE\n");
     let buf = w.buf(F);
     rejects(&mut w, Scope::Rows { buf, rows: 1..2 });
@@ -147,7 +147,7 @@ fn lines_of_a_hunk_and_several_hunks_are_told() {
 }
 
 #[test]
-fn an_undone_turn_is_told_until_it_is_back() {
+fn an_undone_turn_is_reported_unless_restored() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     let session = None;
     let step = UndoStep::Undo(None);
@@ -162,7 +162,7 @@ fn an_undone_turn_is_told_until_it_is_back() {
 }
 
 #[test]
-fn nothing_is_told_if_it_is_off_or_dropped() {
+fn nothing_is_reported_if_disabled_or_dropped() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     rejects(&mut w, Scope::All);
     w.happens(Event::DropFeedback { session: None });
@@ -182,7 +182,7 @@ fn nothing_is_told_if_it_is_off_or_dropped() {
 }
 
 #[test]
-fn a_long_diff_is_cut_and_the_rest_is_counted() {
+fn a_long_diff_is_truncated_and_the_rest_counted() {
     let long: String = (0..300).map(|n| format!("line {n}\n")).collect();
     let mut w = changed(&format!("A\nb\nc\n{long}d\ne\n"));
     rejects(&mut w, Scope::All);
@@ -196,7 +196,7 @@ fn a_long_diff_is_cut_and_the_rest_is_counted() {
 }
 
 #[test]
-fn a_reject_while_the_agent_speaks_does_not_cut_its_message() {
+fn a_reject_does_not_split_the_agents_message() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     w.prompts("second");
     w.says("one ");
@@ -257,7 +257,7 @@ const TOLD: &str = "The user has rejected these changes of yours; the files do n
                     brought back\n- created new: deleted\n";
 
 #[test]
-fn what_was_done_to_files_as_a_whole_is_told_in_a_line_each() {
+fn each_rejected_whole_file_change_is_one_line() {
     let mut w = deeds(all_deeds);
     rejects(&mut w, Scope::All);
     assert_eq!(
@@ -270,7 +270,7 @@ fn what_was_done_to_files_as_a_whole_is_told_in_a_line_each() {
 }
 
 #[test]
-fn an_undone_turn_tells_the_same_of_files_as_a_whole() {
+fn an_undone_turn_reports_whole_file_changes_the_same_way() {
     let mut w = deeds(all_deeds);
     let session = None;
     let step = UndoStep::Undo(None);
@@ -283,7 +283,7 @@ fn an_undone_turn_tells_the_same_of_files_as_a_whole() {
 }
 
 #[test]
-fn what_is_there_again_as_a_whole_is_not_told() {
+fn a_repeated_whole_file_change_is_not_reported() {
     for does in [
         |disk: &mut Disk| disk.removes("/p/g"),
         |disk: &mut Disk| disk.put("/p/new", ""),
@@ -303,7 +303,7 @@ fn what_is_there_again_as_a_whole_is_not_told() {
 }
 
 #[test]
-fn a_file_that_stays_with_lines_of_the_users_was_not_deleted() {
+fn a_file_kept_for_the_users_lines_is_not_reported_as_deleted() {
     let mut w = deeds(|disk| disk.put("/p/new", "n\n"));
     w.disk.put("/p/new", "n\nmine\n");
     w.settle();
@@ -315,7 +315,7 @@ fn a_file_that_stays_with_lines_of_the_users_was_not_deleted() {
 }
 
 #[test]
-fn of_many_files_some_are_told_and_the_rest_is_counted() {
+fn of_many_files_some_are_listed_and_the_rest_counted() {
     let all = |disk: &mut Disk, text: &str| {
         for n in 0..300 {
             disk.put(&format!("/p/many/{n}"), text);

@@ -36,7 +36,7 @@ fn writes_by(w: &mut World, name: &str, id: &str, content: &str) {
 }
 
 #[test]
-fn a_write_to_a_buffer_that_never_rests_fails_after_so_many_tries() {
+fn a_write_to_an_ever_changing_buffer_fails_after_max_tries() {
     let mut w = running(Place::Buffer, Some("a\n"));
     w.holds(Part::Editor);
     writes(&mut w, "1", "a\nX\n");
@@ -53,7 +53,7 @@ fn a_write_to_a_buffer_that_never_rests_fails_after_so_many_tries() {
 }
 
 #[test]
-fn a_decision_about_a_buffer_that_never_rests_fails_after_so_many_tries() {
+fn a_decision_on_an_ever_changing_buffer_fails_after_max_tries() {
     let mut w = running(Place::Buffer, Some("a\n"));
     writes(&mut w, "1", "a\nX\n");
     w.holds(Part::Editor);
@@ -67,7 +67,7 @@ fn a_decision_about_a_buffer_that_never_rests_fails_after_so_many_tries() {
 }
 
 #[test]
-fn a_change_on_disk_of_a_buffer_that_never_rests_fails_after_so_many_tries() {
+fn merging_into_an_ever_changing_buffer_fails_after_max_tries() {
     let mut w = running(Place::Buffer, Some("a\n"));
     types(&mut w, 0, 0, &["mine"]);
     w.holds(Part::Editor);
@@ -81,7 +81,7 @@ fn a_change_on_disk_of_a_buffer_that_never_rests_fails_after_so_many_tries() {
 }
 
 #[test]
-fn writes_by_two_names_of_a_file_are_carried_out_one_after_another() {
+fn writes_by_two_names_of_a_file_are_serialized() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     w.disk.links.insert(LINK.into(), F.into());
     w.holds(Part::Disk);
@@ -114,7 +114,7 @@ fn a_decision_waits_for_the_write_before_it() {
 }
 
 #[test]
-fn what_is_read_while_a_write_by_another_name_is_under_way_is_not_its_base() {
+fn a_read_during_a_write_by_another_name_is_not_its_base() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");
     w.disk.links.insert(LINK.into(), F.into());
@@ -133,7 +133,7 @@ fn what_is_read_while_a_write_by_another_name_is_under_way_is_not_its_base() {
 }
 
 #[test]
-fn a_file_that_an_agent_made_empty_is_not_deleted_with_the_lines_of_others() {
+fn rejecting_a_file_created_empty_keeps_lines_of_others() {
     let mut w = running(Place::Disk, None);
     w.holds(Part::Watcher);
     w.holds(Part::Shadow);

@@ -82,7 +82,7 @@ fn check_read(text: &str, range: Value, want: &str) {
 }
 
 #[test]
-fn a_file_is_read_whole_and_in_parts_from_disk_and_buffer_alike() {
+fn whole_and_partial_reads_agree_on_disk_and_in_a_buffer() {
     let text = "a\nb\nc\n";
     check_read(text, json!({}), text);
     check_read(text, json!({ "line": 2 }), "b\nc\n");
@@ -101,7 +101,7 @@ fn a_file_is_read_whole_and_in_parts_from_disk_and_buffer_alike() {
 }
 
 #[test]
-fn an_agent_reads_what_the_user_has_not_saved() {
+fn an_agent_reads_unsaved_text() {
     let mut w = with_buffer("a\nb\n");
     types(&mut w, 1, 1, &["typed"]);
     w.holds(Part::Disk);
@@ -111,7 +111,7 @@ fn an_agent_reads_what_the_user_has_not_saved() {
 }
 
 #[test]
-fn a_buffer_the_user_empties_is_an_empty_file() {
+fn an_emptied_buffer_reads_as_an_empty_file() {
     let mut w = with_buffer("a\nb\n");
     types(&mut w, 0, 2, &[]);
     reads(&mut w, "1", json!({}));
@@ -123,7 +123,7 @@ fn a_buffer_the_user_empties_is_an_empty_file() {
 }
 
 #[test]
-fn what_cannot_be_read_or_written_is_said() {
+fn failed_reads_and_writes_are_reported() {
     let mut w = with_file("a\n");
     w.asks(
         "1",
@@ -165,7 +165,7 @@ fn what_cannot_be_read_or_written_is_said() {
 }
 
 #[test]
-fn a_write_to_disk_that_fails_is_said_and_nothing_is_reviewed() {
+fn a_failed_write_to_disk_is_reported_and_not_reviewed() {
     let mut w = with_file("a\n");
     w.holds(Part::Disk);
     writes(&mut w, "1", F, "b\n");
@@ -200,7 +200,7 @@ fn a_write_through_a_buffer_is_saved_and_can_be_undone() {
 }
 
 #[test]
-fn a_write_is_merged_with_what_the_user_has_typed_since() {
+fn a_write_is_merged_with_the_users_edits() {
     let mut w = with_buffer("a\nb\nc\nd\n");
     reads(&mut w, "1", json!({}));
     types(&mut w, 0, 0, &["typed"]);
@@ -214,7 +214,7 @@ fn a_write_is_merged_with_what_the_user_has_typed_since() {
 }
 
 #[test]
-fn what_is_read_while_a_write_is_under_way_is_not_its_base() {
+fn a_read_during_a_write_is_not_its_base() {
     let mut w = with_buffer("a\nb\n");
     reads(&mut w, "1", json!({}));
     w.holds(Part::Disk);
@@ -227,7 +227,7 @@ fn what_is_read_while_a_write_is_under_way_is_not_its_base() {
 }
 
 #[test]
-fn an_agent_reads_what_it_has_just_written() {
+fn an_agent_reads_its_own_pending_write() {
     for mut w in [with_file("a\n"), with_buffer("a\n")] {
         w.holds(Part::Disk);
         w.holds(Part::Editor);
@@ -244,7 +244,7 @@ fn an_agent_reads_what_it_has_just_written() {
 }
 
 #[test]
-fn a_part_that_is_read_is_not_the_base_of_a_write() {
+fn a_partial_read_is_not_the_base_of_a_write() {
     let mut w = with_buffer("a\nb\nc\n");
     reads(&mut w, "1", json!({}));
     types(&mut w, 3, 0, &["typed"]);
@@ -258,7 +258,7 @@ fn a_part_that_is_read_is_not_the_base_of_a_write() {
 }
 
 #[test]
-fn a_write_on_lines_the_user_has_changed_leaves_them_and_says_so() {
+fn a_write_over_the_users_lines_keeps_them_and_reports_it() {
     let mut w = with_buffer("a\nb\nc\n");
     reads(&mut w, "1", json!({}));
     types(&mut w, 1, 1, &["mine"]);
@@ -275,7 +275,7 @@ fn a_write_on_lines_the_user_has_changed_leaves_them_and_says_so() {
 }
 
 #[test]
-fn a_write_is_computed_again_when_the_user_types_meanwhile() {
+fn a_write_is_rebased_when_the_user_types() {
     let mut w = with_buffer("a\nb\n");
     w.holds(Part::Editor);
     writes(&mut w, "1", F, "a\nB\n");
@@ -286,7 +286,7 @@ fn a_write_is_computed_again_when_the_user_types_meanwhile() {
 }
 
 #[test]
-fn a_buffer_that_goes_away_meanwhile_is_written_on_disk() {
+fn a_write_goes_to_disk_if_its_buffer_is_wiped_out() {
     let mut w = with_buffer("a\nb\n");
     let buf = w.buf(F);
     w.holds(Part::Editor);
@@ -308,7 +308,7 @@ fn a_buffer_that_goes_away_meanwhile_is_written_on_disk() {
 }
 
 #[test]
-fn a_file_that_is_opened_while_it_is_written_ends_as_written() {
+fn a_file_opened_during_a_write_has_the_written_text() {
     let mut w = with_file("a\nb\n");
     w.holds(Part::Disk);
     writes(&mut w, "1", F, "a\nB\n");
@@ -320,7 +320,7 @@ fn a_file_that_is_opened_while_it_is_written_ends_as_written() {
 }
 
 #[test]
-fn a_file_that_is_opened_while_it_is_replaced_keeps_what_others_wrote() {
+fn a_file_opened_during_a_write_keeps_changes_of_others() {
     let mut w = with_file("a\nb\nc\n");
     reads(&mut w, "1", json!({}));
     w.disk.put(F, "a\nothers\nb\nc\n");
@@ -337,7 +337,7 @@ fn a_file_that_is_opened_while_it_is_replaced_keeps_what_others_wrote() {
 }
 
 #[test]
-fn a_buffer_that_cannot_be_saved_keeps_the_text_and_says_so() {
+fn a_failed_save_keeps_the_buffers_text_and_is_reported() {
     let mut w = with_buffer("a\n");
     w.holds(Part::Editor);
     writes(&mut w, "1", F, "b\n");
@@ -360,7 +360,7 @@ fn a_buffer_that_cannot_be_saved_keeps_the_text_and_says_so() {
 }
 
 #[test]
-fn writes_to_one_path_are_made_in_their_order() {
+fn writes_to_one_path_run_in_order() {
     for mut w in [with_file("0\n"), with_buffer("0\n")] {
         w.holds(Part::Disk);
         w.holds(Part::Editor);
@@ -379,7 +379,7 @@ fn writes_to_one_path_are_made_in_their_order() {
 }
 
 #[test]
-fn what_others_wrote_to_disk_is_merged_before_the_agents_text() {
+fn changes_of_others_on_disk_are_merged_before_the_agents_text() {
     let mut w = with_buffer("a\nb\nc\nd\n");
     types(&mut w, 1, 0, &["typed"]);
     w.disk.put(F, "a\nb\nc\nformatted\n");
@@ -391,7 +391,7 @@ fn what_others_wrote_to_disk_is_merged_before_the_agents_text() {
 }
 
 #[test]
-fn what_others_wrote_to_disk_is_merged_also_when_the_user_types_meanwhile() {
+fn changes_of_others_on_disk_are_merged_while_the_user_types() {
     let mut w = with_buffer("a\nb\nc\nd\n");
     w.disk.put(F, "a\nb\nc\nformatted\n");
     w.holds(Part::Editor);
@@ -403,7 +403,7 @@ fn what_others_wrote_to_disk_is_merged_also_when_the_user_types_meanwhile() {
 }
 
 #[test]
-fn what_others_wrote_where_the_user_typed_is_offered() {
+fn a_conflict_with_changes_of_others_on_disk_is_offered() {
     let mut w = with_buffer("a\nb\nc\nd\n");
     types(&mut w, 1, 1, &["mine"]);
     w.disk.put(F, "a\nothers\nc\nd\n");
@@ -417,7 +417,7 @@ fn what_others_wrote_where_the_user_typed_is_offered() {
 }
 
 #[test]
-fn what_a_save_hook_changes_is_the_agents() {
+fn a_save_hooks_changes_are_attributed_to_the_agent() {
     let mut w = with_buffer("a\n");
     w.editor.save_hook = Some("// formatted".into());
     writes(&mut w, "1", F, "b\n");
@@ -428,7 +428,7 @@ fn what_a_save_hook_changes_is_the_agents() {
 }
 
 #[test]
-fn a_file_keeps_its_line_ends_and_its_last_line() {
+fn a_file_keeps_its_line_endings_and_final_newline() {
     let check = |before: &str, content: &str, after: &str| {
         for mut w in [with_file(before), with_buffer(before)] {
             writes(&mut w, "1", F, content);
@@ -448,7 +448,7 @@ fn a_file_keeps_its_line_ends_and_its_last_line() {
 }
 
 #[test]
-fn requests_of_a_session_that_was_closed_meanwhile_are_answered() {
+fn requests_of_a_closed_session_are_answered() {
     let mut w = with_file("a\n");
     w.opens(2, "bot");
     w.holds(Part::Disk);
@@ -464,7 +464,7 @@ fn requests_of_a_session_that_was_closed_meanwhile_are_answered() {
 }
 
 #[test]
-fn a_dead_agents_write_does_not_stop_the_next_ones() {
+fn a_dead_agents_write_does_not_block_later_ones() {
     let mut w = with_file("a\n");
     w.holds(Part::Disk);
     writes(&mut w, "1", F, "b\n");
@@ -480,7 +480,7 @@ fn a_dead_agents_write_does_not_stop_the_next_ones() {
 }
 
 #[test]
-fn a_missing_file_is_an_empty_one_to_agents_that_need_it_so() {
+fn a_missing_file_reads_as_empty_for_agents_configured_so() {
     let mut w = World::ready();
     let session = w.model.sessions.get_mut(&S1).unwrap();
     session.spec.missing_is_empty = true;

@@ -17,7 +17,7 @@ fn chunk(w: &mut World, role: &str, text: &str) {
 }
 
 #[test]
-fn the_editor_is_woken_once_however_much_there_is() {
+fn the_editor_is_woken_once_for_many_changes() {
     let mut w = World::ready();
     w.holds(Part::Editor);
     for n in 0..1000 {
@@ -30,7 +30,7 @@ fn the_editor_is_woken_once_however_much_there_is() {
 }
 
 #[test]
-fn much_text_comes_in_several_frames_and_all_of_it() {
+fn a_long_text_arrives_complete_over_several_frames() {
     let mut w = World::ready();
     w.holds(Part::Editor);
     let line = format!("{}\n", "word ".repeat(20));
@@ -46,7 +46,7 @@ fn much_text_comes_in_several_frames_and_all_of_it() {
 }
 
 #[test]
-fn a_screen_that_was_emptied_shows_everything_again() {
+fn an_emptied_screen_is_rendered_again() {
     let mut w = World::ready();
     w.prompts("**hi**");
     chunk(&mut w, "agent_thought_chunk", "Hm.\nYes.");
@@ -67,7 +67,7 @@ fn a_screen_that_was_emptied_shows_everything_again() {
 }
 
 #[test]
-fn a_message_is_highlighted_to_its_end_when_something_follows() {
+fn a_message_is_highlighted_to_its_end_when_another_entry_follows() {
     let mut w = World::ready();
     w.prompts("hi");
     w.says("I use `sed`");
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_chat_is_the_same_however_a_stream_is_cut_and_shown(
+    fn the_chat_does_not_depend_on_chunks_and_frames(
         said in said(),
         cuts in vec(any::<Index>(), 0..8),
         pauses in vec(any::<bool>(), 1..8),

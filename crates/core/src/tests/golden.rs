@@ -83,7 +83,7 @@ fn says(w: &mut World, role: &str, text: &str) {
 }
 
 #[test]
-fn everything_that_is_said() {
+fn messages_of_every_role() {
     let mut w = World::ready();
     let prompt = Prompt {
         text: "Look at **this**\nand `that`".into(),
@@ -124,7 +124,7 @@ fn everything_that_is_said() {
 }
 
 #[test]
-fn everything_that_is_done() {
+fn a_plan_and_tool_calls_of_every_kind() {
     let mut w = World::ready();
     w.prompts("go");
     let plan = [

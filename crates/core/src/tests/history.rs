@@ -80,7 +80,7 @@ fn check_kept(w: &mut World, session: SessionKey) {
 }
 
 #[test]
-fn what_was_said_and_done_comes_back_as_it_was() {
+fn a_session_is_restored_as_it_was() {
     let mut w = World::ready();
     w.prompts("Do **it**\nnow");
     w.says("I *do*:\n\n```rust\nlet a = 1;\n```\n");
@@ -112,7 +112,7 @@ fn what_was_said_and_done_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_message_is_written_once_when_it_is_done() {
+fn a_message_is_recorded_once_when_complete() {
     let mut w = World::ready();
     w.prompts("go");
     let before = w.records.files.values().map(String::len).sum::<usize>();
@@ -128,7 +128,7 @@ fn a_message_is_written_once_when_it_is_done() {
 }
 
 #[test]
-fn nothing_is_kept_of_a_session_without_a_prompt() {
+fn a_session_without_a_prompt_is_not_recorded() {
     let mut w = World::ready();
     w.says("Welcome.");
     check_kept(&mut w, S1);
@@ -136,7 +136,7 @@ fn nothing_is_kept_of_a_session_without_a_prompt() {
 }
 
 #[test]
-fn a_torn_line_and_one_of_a_version_to_come_cost_nothing_else() {
+fn torn_lines_and_lines_of_later_versions_are_skipped() {
     let mut w = World::ready();
     w.prompts("go");
     w.says("Yes.");
@@ -216,7 +216,7 @@ fn check_record(w: &World, said: &[&str]) {
 }
 
 #[test]
-fn a_session_that_its_agent_only_resumes_is_shown_as_it_was_kept() {
+fn a_resumed_session_is_shown_from_its_record() {
     let mut w = used(json!({ "sessionCapabilities": { "resume": {} } }));
     w.reopens(2, "bot", "s1");
     w.saw(&[
@@ -232,7 +232,7 @@ fn a_session_that_its_agent_only_resumes_is_shown_as_it_was_kept() {
 }
 
 #[test]
-fn what_an_agent_tells_again_is_kept_once() {
+fn a_replayed_conversation_is_recorded_once() {
     let mut w = used(json!({ "loadSession": true }));
     let said = |role: &str, text: &str| json!({ "sessionUpdate": role, "content": { "type": "text", "text": text } });
     let told = vec![
@@ -267,7 +267,7 @@ fn what_an_agent_tells_again_is_kept_once() {
 }
 
 #[test]
-fn what_is_kept_is_shown_where_an_agent_tells_nothing_or_refuses() {
+fn the_record_is_shown_if_the_agent_replays_nothing_or_refuses() {
     let mut w = used(json!({ "loadSession": true }));
     w.reopens(2, "bot", "s1");
     assert_eq!(texts(&w, S2), "❯ Count\n\nOne.");
@@ -298,7 +298,7 @@ fn what_is_kept_is_shown_where_an_agent_tells_nothing_or_refuses() {
 }
 
 #[test]
-fn an_agent_that_forgets_is_told_what_was_said() {
+fn an_agent_without_the_session_receives_the_conversation() {
     let mut w = used(json!({}));
     w.reopens(2, "bot", "s1");
     let text = texts(&w, S2);
@@ -336,7 +336,7 @@ fn an_agent_that_forgets_is_told_what_was_said() {
 }
 
 #[test]
-fn with_nothing_kept_a_session_is_its_agents_business() {
+fn with_records_disabled_sessions_depend_on_their_agent() {
     let mut w = World::new();
     w.abilities = json!({ "loadSession": true });
     w.happens(Event::KeepSessions(None));
@@ -366,7 +366,7 @@ fn listed(w: &mut World, number: u32, query: Query) -> Vec<String> {
 }
 
 #[test]
-fn sessions_are_listed_once_the_newest_first() {
+fn sessions_are_listed_once_newest_first() {
     let mut w = used(json!({}));
     w.opens(2, "cat");
     w.prompts_in(S2, "Meow\nplease");
@@ -390,7 +390,7 @@ fn sessions_are_listed_once_the_newest_first() {
 }
 
 #[test]
-fn agents_list_and_delete_their_sessions_too() {
+fn agents_list_and_delete_sessions() {
     let mut w = used(json!({ "sessionCapabilities": { "list": {}, "delete": {} } }));
     w.opens(2, "bot");
     w.holds(super::world::Part::Agents);
@@ -438,7 +438,7 @@ fn agents_list_and_delete_their_sessions_too() {
 }
 
 #[test]
-fn an_open_session_is_not_deleted_and_one_that_is_over_is() {
+fn only_closed_sessions_can_be_deleted() {
     let mut w = used(json!({ "loadSession": true }));
     let name = w.records.files.keys().next().unwrap().clone();
     w.reopens(2, "bot", "s1");
@@ -523,7 +523,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_what_is_kept_is_what_was_there(
+    fn the_record_equals_the_transcript_after_any_events(
         can in can(),
         steps in proptest::collection::vec(step(), 1..80),
     ) {

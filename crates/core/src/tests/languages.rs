@@ -44,17 +44,17 @@ fn check(mut w: World) {
 }
 
 #[test]
-fn code_of_a_message_is_shown_before_its_language_is_there() {
+fn a_messages_code_is_shown_before_its_language_loads() {
     check(waiting(|w| w.says(CODE)));
 }
 
 #[test]
-fn code_of_a_tool_call_is_shown_before_its_language_is_there() {
+fn a_tool_calls_code_is_shown_before_its_language_loads() {
     check(waiting(|w| w.updates(tool(CODE))));
 }
 
 #[test]
-fn code_of_a_permission_is_shown_before_its_language_is_there() {
+fn a_permissions_code_is_shown_before_its_language_loads() {
     let spans = |w: &World| {
         let view = w.editor.permission.as_ref().expect("a permission");
         let mut lines = view.lines.iter();
@@ -76,7 +76,7 @@ fn code_of_a_permission_is_shown_before_its_language_is_there() {
 }
 
 #[test]
-fn a_language_that_cannot_be_loaded_leaves_its_code_plain() {
+fn code_stays_plain_if_its_language_fails_to_load() {
     let mut w = waiting(|w| w.says(CODE));
     let language = w.to_load.pop_front().expect("what was asked for");
     let result = Err("it is broken".to_owned());
@@ -89,7 +89,7 @@ fn a_language_that_cannot_be_loaded_leaves_its_code_plain() {
 
 /// Each version of the text takes more than one slice.
 #[test]
-fn a_long_text_of_a_tool_call_is_shown_as_it_grows_and_changes() {
+fn a_tool_calls_long_text_is_shown_as_it_changes() {
     let text = |start: &str, count: usize| {
         let line = "let value = compute(1, \"text\");\n";
         format!("{start}\n```rs\n{}", line.repeat(count))

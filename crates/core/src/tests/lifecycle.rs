@@ -91,7 +91,7 @@ fn check_refused(mut w: World, method: &str, answer: Result<Value, Value>, chat:
 }
 
 #[test]
-fn an_agent_of_another_version_is_not_used() {
+fn an_agent_with_another_protocol_version_is_stopped() {
     let chat = [
         "The agent \"bot\" speaks version 2 of the Agent Client Protocol, this client speaks \
          version 1: update whichever is older.",
@@ -103,7 +103,7 @@ fn an_agent_of_another_version_is_not_used() {
 }
 
 #[test]
-fn an_agent_that_cannot_be_initialized_is_not_used() {
+fn an_agent_that_fails_to_initialize_is_stopped() {
     let chat = [
         "The agent \"bot\" could not be initialized: no config (-32603)",
         "",
@@ -121,7 +121,7 @@ fn an_agent_that_cannot_be_initialized_is_not_used() {
 }
 
 #[test]
-fn a_session_that_is_refused_says_why() {
+fn a_refused_session_shows_the_reason() {
     let chat = [
         "The agent \"bot\" could not open a session: no such folder (-32602).",
         "`:Acp log` shows what it printed.",
@@ -160,7 +160,7 @@ fn an_agent_that_does_not_answer_is_stopped() {
 }
 
 #[test]
-fn a_limit_is_over_when_the_answer_is_there() {
+fn a_time_limit_ends_with_the_answer() {
     let mut w = World::ready();
     w.prompts("hi");
     w.skip();
@@ -187,7 +187,7 @@ fn an_agent_that_cannot_be_started_is_reported_once() {
 }
 
 #[test]
-fn an_exit_is_shown_with_the_last_words() {
+fn an_exit_is_shown_with_the_last_stderr_lines() {
     for mut w in [started(), initialized(), World::ready()] {
         w.skip();
         w.exits(A1, "exit code 1", &["oops", "stack"]);
@@ -228,7 +228,7 @@ fn an_exit_ends_the_turn_and_the_next_prompt_starts_the_agent_again() {
 }
 
 #[test]
-fn a_session_that_a_process_refuses_beside_another_gets_its_own() {
+fn a_second_session_refused_by_a_process_gets_its_own() {
     let mut w = World::ready();
     w.holds(Part::Agents);
     w.opens(2, "bot");
@@ -274,7 +274,7 @@ fn two_sessions_of_one_agent_share_its_process() {
 }
 
 #[test]
-fn two_sessions_that_are_opened_at_once_share_a_process() {
+fn two_sessions_opened_at_the_same_time_share_a_process() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -323,7 +323,7 @@ fn a_restart_gives_the_session_a_new_process() {
 }
 
 #[test]
-fn what_an_old_process_says_is_not_the_new_ones_word() {
+fn messages_of_an_old_process_are_not_the_new_ones() {
     let mut w = World::ready();
     w.prompts("hi");
     w.holds(Part::Agents);
@@ -356,7 +356,7 @@ fn a_stop_ends_the_agent_and_keeps_the_transcript() {
 }
 
 #[test]
-fn a_prompt_to_an_agent_that_is_leaving_goes_to_a_new_one() {
+fn a_prompt_to_a_stopping_agent_goes_to_a_new_one() {
     let mut w = World::ready();
     w.prompts("one");
     w.holds(Part::Agents);
@@ -384,7 +384,7 @@ fn a_prompt_to_an_agent_that_is_leaving_goes_to_a_new_one() {
 }
 
 #[test]
-fn a_session_made_by_an_agent_that_is_leaving_is_not_used() {
+fn a_session_opened_by_a_stopping_agent_is_not_used() {
     let mut w = initialized();
     w.happens(Event::Stop { session: S1 });
     w.prompts("hi");
@@ -402,7 +402,7 @@ fn a_session_made_by_an_agent_that_is_leaving_is_not_used() {
 }
 
 #[test]
-fn an_agent_that_was_stopped_stays_stopped_whatever_it_answers() {
+fn a_stopped_agent_stays_stopped_after_any_answer() {
     let mut w = started();
     w.happens(Event::Stop { session: S1 });
     w.skip();
@@ -431,7 +431,7 @@ fn quitting_ends_every_agent() {
 }
 
 #[test]
-fn updates_that_precede_their_session_are_shown_in_it() {
+fn updates_before_the_sessions_id_are_shown_in_it() {
     let mut w = initialized();
     w.says("Welcome");
     w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "plan" }));
@@ -445,7 +445,7 @@ fn updates_that_precede_their_session_are_shown_in_it() {
 }
 
 #[test]
-fn a_closed_session_leaves_nothing_that_wakes_the_editor() {
+fn a_closed_session_never_wakes_the_editor() {
     let mut w = World::ready();
     w.happens(Event::Close { session: S1 });
     w.happens(Event::FoldsWanted { session: S1 });
@@ -456,7 +456,7 @@ fn a_closed_session_leaves_nothing_that_wakes_the_editor() {
 }
 
 #[test]
-fn a_panic_is_told_and_work_goes_on() {
+fn a_panic_is_reported_and_work_continues() {
     let mut w = World::ready();
     w.happens(Event::Panicked {
         place: "a task",

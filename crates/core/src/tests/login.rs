@@ -58,7 +58,7 @@ impl World {
 }
 
 #[test]
-fn an_agent_that_refuses_in_its_own_words_is_kept_for_the_log_in() {
+fn an_unspecific_refusal_keeps_the_agent_for_a_log_in() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -77,7 +77,7 @@ fn an_agent_that_refuses_in_its_own_words_is_kept_for_the_log_in() {
 }
 
 #[test]
-fn what_an_agent_wants_is_said_with_what_to_do() {
+fn the_log_in_notice_lists_methods_and_the_command() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -95,7 +95,7 @@ fn what_an_agent_wants_is_said_with_what_to_do() {
 }
 
 #[test]
-fn prompts_wait_for_the_log_in_and_go_out_after_it() {
+fn prompts_are_queued_until_the_log_in() {
     let mut w = waiting();
     w.logs_in("web", LoginStep::Ask);
     w.saw(&["a1 <- authenticate web"]);
@@ -119,7 +119,7 @@ fn prompts_wait_for_the_log_in_and_go_out_after_it() {
 }
 
 #[test]
-fn a_log_in_that_fails_says_why_and_loses_nothing() {
+fn a_failed_log_in_shows_the_reason_and_keeps_prompts() {
     let mut w = waiting();
     w.logs_in("web", LoginStep::Ask);
     w.prompts("hi");
@@ -138,7 +138,7 @@ fn a_log_in_that_fails_says_why_and_loses_nothing() {
 }
 
 #[test]
-fn a_log_in_can_be_given_up() {
+fn a_log_in_can_be_cancelled() {
     let mut w = waiting();
     w.logs_in("web", LoginStep::Ask);
     w.logs_in("web", LoginStep::Ask);
@@ -158,7 +158,7 @@ fn a_log_in_can_be_given_up() {
 }
 
 #[test]
-fn a_log_in_to_an_agent_that_does_not_run_starts_it() {
+fn a_log_in_starts_an_agent_that_is_not_running() {
     let mut w = waiting();
     w.prompts("hi");
     w.happens(Event::Stop { session: S1 });
@@ -179,7 +179,7 @@ fn a_log_in_to_an_agent_that_does_not_run_starts_it() {
 }
 
 #[test]
-fn a_browser_is_spoken_of_where_the_agent_logs_in_by_itself() {
+fn the_notice_mentions_a_browser_only_for_the_agents_own_log_in() {
     let mut w = waiting();
     w.logs_in("web", LoginStep::Ask);
     let web = "Logging in by \"Browser\": the agent may open a browser. `:Acp cancel` gives it up.";
@@ -190,7 +190,7 @@ fn a_browser_is_spoken_of_where_the_agent_logs_in_by_itself() {
 }
 
 #[test]
-fn who_has_logged_in_elsewhere_only_writes_on() {
+fn after_a_log_in_elsewhere_a_prompt_opens_the_session() {
     let mut w = waiting();
     w.prompts("hi");
     w.saw(&["a1 <- session/new /p"]);
@@ -204,7 +204,7 @@ fn who_has_logged_in_elsewhere_only_writes_on() {
 }
 
 #[test]
-fn all_sessions_of_a_process_go_on_after_one_log_in() {
+fn one_log_in_continues_all_sessions_of_a_process() {
     let mut w = waiting();
     w.opens(2, "bot");
     w.answers(A1, "session/new", refused());
@@ -223,7 +223,7 @@ fn all_sessions_of_a_process_go_on_after_one_log_in() {
 }
 
 #[test]
-fn a_command_that_has_logged_in_is_believed_and_never_authenticated() {
+fn a_log_in_by_command_sends_no_authenticate() {
     let mut w = waiting();
     w.prompts("hi");
     w.answers(A1, "session/new", refused());
@@ -237,7 +237,7 @@ fn a_command_that_has_logged_in_is_believed_and_never_authenticated() {
 }
 
 #[test]
-fn an_agent_that_looks_only_when_it_starts_is_started_again_once() {
+fn an_agent_that_checks_only_at_start_is_restarted_once() {
     let mut w = waiting();
     w.logs_in("tty", LoginStep::Done);
     w.skip();
@@ -264,7 +264,7 @@ fn given() -> World {
 }
 
 #[test]
-fn a_key_is_given_to_a_new_process_and_to_all_that_come() {
+fn a_key_is_passed_to_new_and_later_processes() {
     let mut w = given();
     let key = ("BOT_KEY".to_owned(), "hush".to_owned());
     assert!(w.model.agents[&A2].spec.env.contains(&key));
@@ -282,7 +282,7 @@ fn a_key_is_given_to_a_new_process_and_to_all_that_come() {
 }
 
 #[test]
-fn a_key_that_is_not_enough_is_told_of_once() {
+fn an_insufficient_key_is_reported_once() {
     let mut w = given();
     w.agents_move();
     w.settle();
@@ -303,7 +303,7 @@ fn a_key_that_is_not_enough_is_told_of_once() {
 }
 
 #[test]
-fn a_prompt_that_is_refused_is_sent_again_after_the_log_in() {
+fn a_refused_prompt_is_sent_again_after_the_log_in() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -325,7 +325,7 @@ fn a_prompt_that_is_refused_is_sent_again_after_the_log_in() {
 }
 
 #[test]
-fn logging_out_is_the_agents_and_forgets_what_was_typed() {
+fn logging_out_calls_the_agent_and_drops_typed_keys() {
     let mut w = given();
     w.goes_on();
     w.holds(Part::Agents);
@@ -356,7 +356,7 @@ fn logging_out_is_the_agents_and_forgets_what_was_typed() {
 }
 
 #[test]
-fn an_agent_without_any_way_to_log_in_is_asked_again_by_the_next_prompt() {
+fn an_agent_without_log_in_methods_gets_a_notice_with_next_steps() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");

@@ -15,7 +15,7 @@ fn compaction(more: Value) -> Value {
 }
 
 #[test]
-fn a_compaction_is_one_entry_that_changes() {
+fn a_compaction_updates_one_entry() {
     let mut w = World::ready();
     w.updates(compaction(json!({ "status": "in_progress" })));
     w.says("Done.");
@@ -65,7 +65,7 @@ fn an_agents_notices_are_in_the_transcript() {
 }
 
 #[test]
-fn the_end_of_a_turn_is_said_in_a_few_words() {
+fn notices_of_turn_ends_and_questions_are_short() {
     let mut w = World::ready();
     w.updates(json!({ "sessionUpdate": "session_info_update", "title": "Mend the parser" }));
     let mut info = w.model.snapshot().sessions.remove(0);

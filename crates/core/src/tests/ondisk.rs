@@ -128,7 +128,7 @@ pub fn check_settled(w: &World) {
 }
 
 #[test]
-fn what_an_agent_writes_to_disk_is_reviewed_wherever_the_file_is() {
+fn an_agents_write_to_disk_is_reviewed_in_every_place() {
     for place in PLACES {
         let mut w = running(place, Some("a\nb\nc\n"));
         shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
@@ -148,7 +148,7 @@ fn what_an_agent_writes_to_disk_is_reviewed_wherever_the_file_is() {
 }
 
 #[test]
-fn an_accept_of_what_is_on_disk_touches_nothing() {
+fn accepting_a_change_on_disk_writes_nothing() {
     for place in PLACES {
         let mut w = running(place, Some("a\nb\n"));
         shell(&mut w, |disk| disk.put(F, "a\nB\n"));
@@ -160,7 +160,7 @@ fn an_accept_of_what_is_on_disk_touches_nothing() {
 }
 
 #[test]
-fn what_the_watcher_misses_the_checkpoint_behind_the_turn_finds() {
+fn the_checkpoint_after_a_turn_finds_changes_the_watcher_missed() {
     let mut w = running(Place::Disk, Some("a\n"));
     w.holds(Part::Watcher);
     w.disk.put(F, "A\n");
@@ -171,7 +171,7 @@ fn what_the_watcher_misses_the_checkpoint_behind_the_turn_finds() {
 }
 
 #[test]
-fn what_changes_outside_of_turns_is_not_the_agents() {
+fn changes_outside_of_turns_are_not_attributed_to_the_agent() {
     for place in PLACES {
         let mut w = running(place, Some("a\nb\nc\n"));
         shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
@@ -187,7 +187,7 @@ fn what_changes_outside_of_turns_is_not_the_agents() {
 }
 
 #[test]
-fn what_was_changed_before_the_turn_is_not_the_agents() {
+fn changes_before_the_turn_are_not_attributed_to_the_agent() {
     for place in PLACES {
         let mut w = World::ready();
         w.disk.put(F, "a\nb\n");
@@ -206,7 +206,7 @@ fn what_was_changed_before_the_turn_is_not_the_agents() {
 }
 
 #[test]
-fn unsaved_lines_stay_where_the_agent_changes_the_file() {
+fn unsaved_lines_survive_the_agents_change() {
     let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
     types(&mut w, 1, 0, &["typed"]);
     shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
@@ -219,7 +219,7 @@ fn unsaved_lines_stay_where_the_agent_changes_the_file() {
 }
 
 #[test]
-fn lines_that_both_changed_are_offered() {
+fn lines_changed_by_both_become_a_conflict() {
     let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
     types(&mut w, 2, 1, &["mine"]);
     shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
@@ -232,7 +232,7 @@ fn lines_that_both_changed_are_offered() {
 }
 
 #[test]
-fn a_merge_is_made_again_when_the_user_types_meanwhile() {
+fn a_merge_is_rebased_when_the_user_types() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     w.holds(Part::Editor);
     shell(&mut w, |disk| disk.put(F, "a\nB\n"));
@@ -243,7 +243,7 @@ fn a_merge_is_made_again_when_the_user_types_meanwhile() {
 }
 
 #[test]
-fn the_undo_of_a_merge_and_its_redo_take_the_hunk_along() {
+fn undo_and_redo_of_a_merge_move_the_hunk() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     shell(&mut w, |disk| disk.put(F, "a\nB\n"));
     travels(&mut w, Travel::Undo);
@@ -253,7 +253,7 @@ fn the_undo_of_a_merge_and_its_redo_take_the_hunk_along() {
 }
 
 #[test]
-fn what_the_user_saves_in_a_turn_is_the_users() {
+fn a_save_during_a_turn_is_attributed_to_the_user() {
     for late in [Part::Editor, Part::Watcher] {
         let mut w = running(Place::Buffer, Some("a\nb\n"));
         w.holds(late);
@@ -269,7 +269,7 @@ fn what_the_user_saves_in_a_turn_is_the_users() {
 }
 
 #[test]
-fn a_save_that_is_told_before_the_editor_reports_it_is_the_users() {
+fn a_save_seen_on_disk_first_is_attributed_to_the_user() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     types(&mut w, 1, 1, &["mine"]);
     let buf = w.buf(F);
@@ -282,7 +282,7 @@ fn a_save_that_is_told_before_the_editor_reports_it_is_the_users() {
 }
 
 #[test]
-fn what_an_agent_writes_through_the_client_is_not_reviewed_twice() {
+fn a_write_through_the_client_is_not_reviewed_twice() {
     for place in PLACES {
         let mut w = running(place, Some("a\nb\n"));
         writes(&mut w, "1", "a\nB\n");
@@ -294,7 +294,7 @@ fn what_an_agent_writes_through_the_client_is_not_reviewed_twice() {
 }
 
 #[test]
-fn an_agent_that_writes_both_ways_gives_one_set_of_hunks() {
+fn writing_both_ways_gives_one_set_of_hunks() {
     for place in PLACES {
         // Through the client first, then to disk; then the other way round.
         let mut w = running(place, Some("a\nb\nc\n"));
@@ -319,7 +319,7 @@ fn an_agent_that_writes_both_ways_gives_one_set_of_hunks() {
 }
 
 #[test]
-fn a_file_that_is_opened_before_its_change_is_told_shows_its_hunks() {
+fn a_file_opened_before_its_change_is_reported_shows_hunks() {
     let mut w = running(Place::Disk, Some("a\nb\nc\n"));
     w.holds(Part::Watcher);
     w.disk.put(F, "a\nB\nc\n");
@@ -339,7 +339,7 @@ fn a_file_that_is_opened_before_its_change_is_told_shows_its_hunks() {
 }
 
 #[test]
-fn a_buffer_that_is_read_anew_before_its_change_is_told_shows_its_hunks() {
+fn a_buffer_reloaded_before_its_change_is_reported_shows_hunks() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     w.holds(Part::Watcher);
     w.disk.put(F, "a\nB\n");
@@ -350,7 +350,7 @@ fn a_buffer_that_is_read_anew_before_its_change_is_told_shows_its_hunks() {
 }
 
 #[test]
-fn an_agent_reads_what_its_command_has_left() {
+fn an_agent_reads_the_result_of_its_command() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     w.holds(Part::Editor);
     shell(&mut w, |disk| disk.put(F, "a\nB\n"));
@@ -362,7 +362,7 @@ fn an_agent_reads_what_its_command_has_left() {
 }
 
 #[test]
-fn a_write_after_a_command_may_take_back_what_the_command_did() {
+fn a_write_may_revert_the_result_of_a_command() {
     let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
     reads(&mut w, "1");
     types(&mut w, 3, 0, &["typed"]);
@@ -373,7 +373,7 @@ fn a_write_after_a_command_may_take_back_what_the_command_did() {
 }
 
 #[test]
-fn a_change_belongs_to_the_session_whose_agent_has_named_the_file() {
+fn a_change_is_attributed_to_the_session_that_named_the_file() {
     let mut w = running(Place::Disk, Some("a\n"));
     w.opens(2, "bot");
     w.prompts_in(SessionKey(2), "go");
@@ -394,7 +394,7 @@ fn a_change_belongs_to_the_session_whose_agent_has_named_the_file() {
 }
 
 #[test]
-fn a_window_stays_open_until_the_checkpoint_behind_the_turn_and_no_longer() {
+fn the_window_closes_with_the_checkpoint_after_the_turn() {
     let mut w = running(Place::Disk, Some("a\nb\nc\n"));
     w.holds(Part::Shadow);
     w.ends_turn("end_turn");
@@ -413,7 +413,7 @@ fn a_window_stays_open_until_the_checkpoint_behind_the_turn_and_no_longer() {
 }
 
 #[test]
-fn a_prompt_that_waits_for_its_checkpoint_can_be_cancelled() {
+fn a_prompt_waiting_for_its_checkpoint_can_be_cancelled() {
     let mut w = World::ready();
     w.holds(Part::Shadow);
     w.prompts("one");
@@ -431,7 +431,7 @@ fn a_prompt_that_waits_for_its_checkpoint_can_be_cancelled() {
 }
 
 #[test]
-fn an_agent_that_ends_before_its_prompt_is_sent_ends_the_turn() {
+fn an_exit_before_the_prompt_is_sent_ends_the_turn() {
     let mut w = World::ready();
     w.holds(Part::Shadow);
     w.prompts("one");
@@ -447,7 +447,7 @@ fn an_agent_that_ends_before_its_prompt_is_sent_ends_the_turn() {
 }
 
 #[test]
-fn a_session_that_is_closed_while_a_checkpoint_is_taken_leaves_nothing_behind() {
+fn closing_a_session_during_a_checkpoint_leaves_no_pending_work() {
     for wait in [true, false] {
         let mut w = World::ready();
         w.prompts("one");
@@ -463,7 +463,7 @@ fn a_session_that_is_closed_while_a_checkpoint_is_taken_leaves_nothing_behind() 
 }
 
 #[test]
-fn a_checkpoint_with_a_limit_is_told_once_and_holds_no_prompt() {
+fn a_limited_checkpoint_is_reported_once_and_blocks_no_prompt() {
     let mut w = World::ready();
     w.shadow.limited = Some("This folder is too large.".into());
     w.prompts("one");
@@ -482,7 +482,7 @@ fn a_checkpoint_with_a_limit_is_told_once_and_holds_no_prompt() {
 }
 
 #[test]
-fn each_thing_that_is_not_seen_of_a_project_is_told_once() {
+fn each_gap_of_a_project_is_reported_once() {
     let mut w = World::ready();
     let told = |w: &mut World| {
         let log = std::mem::take(&mut w.log).into_iter();
@@ -510,7 +510,7 @@ fn each_thing_that_is_not_seen_of_a_project_is_told_once() {
 }
 
 #[test]
-fn what_an_agent_had_changed_in_a_file_that_was_opened_then_is_reviewed_though_the_turn_is_over() {
+fn a_late_report_for_a_file_opened_in_the_turn_is_reviewed() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");
     w.prompts("go");

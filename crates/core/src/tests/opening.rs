@@ -72,7 +72,7 @@ fn dies(w: &mut World) {
 }
 
 #[test]
-fn a_session_of_the_past_is_loaded_with_all_that_was_said() {
+fn a_loaded_session_shows_its_conversation() {
     let mut w = loading();
     w.reopens(1, "bot", "old");
     w.saw(&[
@@ -91,7 +91,7 @@ fn a_session_of_the_past_is_loaded_with_all_that_was_said() {
 }
 
 #[test]
-fn nothing_is_done_about_what_was_done_in_the_past() {
+fn a_replay_has_no_effects() {
     let mut w = loading();
     w.disk.put("/p/a", "one\ntwo\nthree\n");
     w.happens(Event::List(ListEvent::Opened { cwd: "/p".into() }));
@@ -108,7 +108,7 @@ fn nothing_is_done_about_what_was_done_in_the_past() {
 }
 
 #[test]
-fn nothing_is_shown_until_all_is_told_and_prompts_wait_for_it() {
+fn a_load_is_shown_when_complete_and_prompts_wait() {
     let mut w = loading();
     w.holds(Part::Agents);
     w.reopens(1, "bot", "old");
@@ -131,7 +131,7 @@ fn nothing_is_shown_until_all_is_told_and_prompts_wait_for_it() {
 }
 
 #[test]
-fn an_agent_that_died_goes_on_where_it_was_and_its_words_are_not_doubled() {
+fn a_session_loaded_after_a_crash_shows_no_duplicates() {
     let mut w = loading();
     w.opens(1, "bot");
     dies(&mut w);
@@ -156,7 +156,7 @@ fn an_agent_that_died_goes_on_where_it_was_and_its_words_are_not_doubled() {
 }
 
 #[test]
-fn what_is_here_already_is_resumed_if_the_agent_can() {
+fn a_shown_session_is_resumed_if_the_agent_supports_it() {
     let both = json!({ "loadSession": true, "sessionCapabilities": { "resume": {} } });
     let mut w = world(both.clone());
     w.opens(1, "bot");
@@ -180,7 +180,7 @@ fn what_is_here_already_is_resumed_if_the_agent_can() {
 }
 
 #[test]
-fn a_resume_that_is_refused_becomes_a_load() {
+fn a_refused_resume_becomes_a_load() {
     let mut w = world(json!({ "loadSession": true, "sessionCapabilities": { "resume": {} } }));
     w.opens(1, "bot");
     dies(&mut w);
@@ -204,7 +204,7 @@ fn a_resume_that_is_refused_becomes_a_load() {
 }
 
 #[test]
-fn an_agent_that_forgets_says_so_where_something_was_said() {
+fn an_agent_without_load_warns_if_there_was_a_conversation() {
     let mut w = World::ready();
     dies(&mut w);
     w.prompts("again");
@@ -218,7 +218,7 @@ fn an_agent_that_forgets_says_so_where_something_was_said() {
 }
 
 #[test]
-fn a_session_in_which_nothing_was_said_is_not_asked_for() {
+fn a_session_without_a_prompt_is_not_loaded() {
     let mut w = loading();
     w.opens(1, "bot");
     w.skip();
@@ -227,7 +227,7 @@ fn a_session_in_which_nothing_was_said_is_not_asked_for() {
 }
 
 #[test]
-fn a_load_that_fails_says_what_there_is_to_do() {
+fn a_failed_load_shows_the_next_step() {
     let mut w = loading();
     w.holds(Part::Agents);
     w.reopens(1, "bot", "gone");
@@ -251,7 +251,7 @@ fn a_load_that_fails_says_what_there_is_to_do() {
 }
 
 #[test]
-fn a_conversation_without_end_keeps_its_end() {
+fn an_endless_replay_keeps_its_end() {
     let mut w = loading();
     let mut told = vec![chunk("user_message_chunk", "the beginning")];
     let text = "x".repeat(100_000);
@@ -273,7 +273,7 @@ fn a_conversation_without_end_keeps_its_end() {
 }
 
 #[test]
-fn two_sessions_of_a_process_are_loaded_side_by_side() {
+fn two_sessions_of_a_process_are_loaded_concurrently() {
     let mut w = loading();
     w.told
         .insert("other".into(), vec![chunk("user_message_chunk", "Other")]);
@@ -286,7 +286,7 @@ fn two_sessions_of_a_process_are_loaded_side_by_side() {
 }
 
 #[test]
-fn a_question_while_a_session_is_loaded_is_asked_at_once_where_it_belongs() {
+fn a_question_during_a_load_is_shown_at_once_in_its_session() {
     let mut w = loading();
     w.holds(Part::Agents);
     w.reopens(1, "bot", "old");

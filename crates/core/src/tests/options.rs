@@ -86,7 +86,7 @@ fn shown(w: &World) -> String {
 }
 
 #[test]
-fn a_mode_is_shown_at_once_and_holds_once_the_agent_has_it() {
+fn a_mode_is_shown_at_once_and_confirmed_by_the_agent() {
     let mut w = ready(modes());
     assert_eq!(w.editor.titles[&S1], "bot · idle · Ask first");
     wants_mode(&mut w, "plan");
@@ -104,7 +104,7 @@ fn a_mode_is_shown_at_once_and_holds_once_the_agent_has_it() {
 }
 
 #[test]
-fn a_change_that_is_refused_goes_back_and_says_why() {
+fn a_refused_change_is_reverted_with_the_reason() {
     let mut w = ready(modes());
     wants_mode(&mut w, "YOLO");
     let error = json!({ "code": -32603, "message": "not as root" });
@@ -120,7 +120,7 @@ fn a_change_that_is_refused_goes_back_and_says_why() {
 }
 
 #[test]
-fn a_change_that_is_never_answered_costs_no_more_than_itself() {
+fn an_unanswered_change_affects_only_itself() {
     let mut w = ready(modes());
     wants_mode(&mut w, "plan");
     w.skip();
@@ -135,7 +135,7 @@ fn a_change_that_is_never_answered_costs_no_more_than_itself() {
 }
 
 #[test]
-fn what_there_is_not_is_not_asked_for() {
+fn unknown_modes_and_options_are_not_requested() {
     let mut w = ready(modes());
     wants_mode(&mut w, "code");
     wants(&mut w, "effort", id("high"));
@@ -155,7 +155,7 @@ fn what_there_is_not_is_not_asked_for() {
 }
 
 #[test]
-fn a_mode_that_is_only_passed_is_not_asked_for() {
+fn cycling_past_a_mode_does_not_request_it() {
     let mut w = ready(modes());
     wishes(&mut w, Setting::NextMode);
     wishes(&mut w, Setting::NextMode);
@@ -175,7 +175,7 @@ fn a_mode_that_is_only_passed_is_not_asked_for() {
 }
 
 #[test]
-fn a_prompt_goes_out_in_the_mode_that_was_chosen_before_it() {
+fn a_mode_chosen_before_a_prompt_is_set_before_it() {
     let mut w = ready(modes());
     wishes(&mut w, Setting::NextMode);
     w.prompts("hi");
@@ -195,7 +195,7 @@ fn a_prompt_goes_out_in_the_mode_that_was_chosen_before_it() {
 }
 
 #[test]
-fn what_the_agent_changes_is_shown_and_told() {
+fn the_agents_changes_are_shown_and_announced() {
     let mut w = ready(
         json!({ "sessionId": "s1", "modes": modes()["modes"], "configOptions": config("big", "low") }),
     );
@@ -218,7 +218,7 @@ fn what_the_agent_changes_is_shown_and_told() {
 }
 
 #[test]
-fn an_option_is_what_the_answer_says_or_else_what_was_asked_for() {
+fn an_option_takes_the_answers_value_or_the_requested_one() {
     let mut w = ready(json!({ "sessionId": "s1", "configOptions": config("big", "low") }));
     wants(&mut w, "effort", id("high"));
     w.answers(A1, "session/set_config_option", Ok(json!({})));
@@ -241,7 +241,7 @@ fn an_option_is_what_the_answer_says_or_else_what_was_asked_for() {
 }
 
 #[test]
-fn the_last_of_several_wishes_is_shown_whatever_comes_first() {
+fn the_last_of_several_requests_is_shown() {
     let mut w = ready(json!({ "sessionId": "s1", "configOptions": config("big", "low") }));
     wants(&mut w, "effort", id("high"));
     wants(&mut w, "model", id("small"));
@@ -257,7 +257,7 @@ fn the_last_of_several_wishes_is_shown_whatever_comes_first() {
 }
 
 #[test]
-fn a_mode_among_the_config_options_is_set_there() {
+fn a_mode_in_the_config_options_is_set_as_an_option() {
     let mut options = config("big", "low");
     options[1] = option("how", "mode", "ask", &["ask", "plan"]);
     let mut w =
@@ -277,7 +277,7 @@ fn a_mode_among_the_config_options_is_set_there() {
 }
 
 #[test]
-fn models_alone_are_set_the_way_their_agents_know() {
+fn legacy_models_are_set_by_session_set_model() {
     let mut w = ready(json!({ "sessionId": "s1", "models": {
         "currentModelId": "a", "availableModels": [{ "modelId": "a" }, { "modelId": "b", "name": "B" }],
     } }));
@@ -290,7 +290,7 @@ fn models_alone_are_set_the_way_their_agents_know() {
 }
 
 #[test]
-fn what_is_wished_before_the_session_is_there_is_set_before_the_first_prompt() {
+fn a_mode_requested_before_the_session_is_set_before_the_first_prompt() {
     let mut w = starting();
     wants_mode(&mut w, "plan");
     wishes(&mut w, Setting::NextMode);
@@ -310,7 +310,7 @@ fn what_is_wished_before_the_session_is_there_is_set_before_the_first_prompt() {
 }
 
 #[test]
-fn what_the_user_has_set_is_set_again_when_the_agent_starts_again() {
+fn the_users_settings_are_restored_after_a_restart() {
     let mut w = ready(modes());
     wants_mode(&mut w, "plan");
     w.answers(A1, "session/set_mode", Ok(json!({})));

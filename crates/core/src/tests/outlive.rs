@@ -56,7 +56,7 @@ fn kept(w: &World) -> Vec<(PathBuf, Option<String>)> {
 }
 
 #[test]
-fn what_is_staged_or_committed_is_accepted_and_nothing_else() {
+fn only_staged_or_committed_lines_are_accepted() {
     for is_open in [false, true] {
         let mut w = reviewed(is_open);
         commits(&mut w, "A\nb\nc\nd\ne\n", OLD);
@@ -97,7 +97,7 @@ fn a_review_is_kept_until_it_is_decided() {
 }
 
 #[test]
-fn a_review_that_was_left_goes_on() {
+fn a_kept_review_continues() {
     for is_open in [false, true] {
         let mut w = World::ready();
         w.disk.put(F, NEW);
@@ -162,7 +162,7 @@ fn is_left(w: &mut World) {
 }
 
 #[test]
-fn a_review_that_was_left_is_kept_until_its_file_can_be_read() {
+fn a_kept_review_stays_until_its_file_can_be_read() {
     let mut w = World::ready();
     w.disk.put(F, NEW);
     w.disk.broken.insert(F.into());
@@ -183,7 +183,7 @@ fn a_review_that_was_left_is_kept_until_its_file_can_be_read() {
 }
 
 #[test]
-fn what_is_not_saved_is_the_users_in_a_review_that_was_left() {
+fn unsaved_lines_in_a_kept_review_are_the_users() {
     let mut w = World::ready();
     w.disk.put(F, NEW);
     let buf = w.edits(|editor, disk, out| {
@@ -201,7 +201,7 @@ fn what_is_not_saved_is_the_users_in_a_review_that_was_left() {
 }
 
 #[test]
-fn what_changes_nothing_that_is_kept_is_not_told_again() {
+fn an_unchanged_review_is_not_stored_again() {
     let mut w = reviewed(true);
     w.journal = Some(Vec::new());
     let buf = w.model.documents.find(Path::new(F)).unwrap().0;
@@ -219,7 +219,7 @@ fn what_changes_nothing_that_is_kept_is_not_told_again() {
 }
 
 #[test]
-fn what_others_did_to_a_review_that_was_left_is_theirs() {
+fn changes_of_others_to_a_kept_review_are_theirs() {
     for is_open in [false, true] {
         let mut w = World::ready();
         w.disk.put(F, &format!("{NEW}theirs\n"));

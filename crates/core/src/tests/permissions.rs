@@ -72,7 +72,7 @@ fn a_question_is_shown_and_answered() {
 }
 
 #[test]
-fn an_option_that_is_none_leaves_the_question_open() {
+fn an_unknown_option_leaves_the_question_open() {
     let mut w = asked(&[tool("a")]);
     choose(&mut w, 1, "always");
     w.saw(&["Error: This request has no option \"always\": it has yes, no, odd."]);
@@ -80,7 +80,7 @@ fn an_option_that_is_none_leaves_the_question_open() {
 }
 
 #[test]
-fn questions_queue_up_and_are_answered_in_any_order() {
+fn queued_questions_can_be_answered_in_any_order() {
     let mut w = asked(&[tool("a"), tool("b"), tool("c")]);
     assert_eq!(shown(&w), (vec!["tool  Run a".to_owned()], 2));
     choose(&mut w, 2, "no");
@@ -93,7 +93,7 @@ fn questions_queue_up_and_are_answered_in_any_order() {
 }
 
 #[test]
-fn a_cancel_answers_all_that_are_open_and_those_to_come() {
+fn a_cancel_answers_open_and_later_questions() {
     let mut w = asked(&[tool("a"), tool("b")]);
     w.happens(Event::Cancel { session: S1 });
     w.asks("7", "session/request_permission", &question(&tool("c")));
@@ -114,7 +114,7 @@ fn a_cancel_answers_all_that_are_open_and_those_to_come() {
 }
 
 #[test]
-fn an_agent_takes_its_question_back() {
+fn an_agent_withdraws_its_question() {
     let mut w = asked(&[tool("a"), tool("b")]);
     w.notifies(A1, "$/cancel_request", &json!({ "requestId": 0 }));
     w.saw(&[
@@ -128,7 +128,7 @@ fn an_agent_takes_its_question_back() {
 }
 
 #[test]
-fn the_death_of_the_agent_closes_its_questions() {
+fn an_agents_exit_closes_its_questions() {
     let mut w = asked(&[tool("a")]);
     w.exits(A1, "signal 9", &[]);
     w.saw(&[
@@ -141,7 +141,7 @@ fn the_death_of_the_agent_closes_its_questions() {
 }
 
 #[test]
-fn whatever_ends_a_session_answers_its_questions() {
+fn questions_are_answered_when_their_session_ends() {
     let session = S1;
     let ends: [fn(_) -> Event; 3] = [
         |session| Event::Stop { session },
@@ -173,7 +173,7 @@ fn whatever_ends_a_session_answers_its_questions() {
 }
 
 #[test]
-fn a_stop_answers_the_questions_of_every_session_the_process_serves() {
+fn a_stop_answers_questions_of_all_sessions_of_the_process() {
     let mut w = asked(&[tool("a")]);
     w.opens(2, "bot");
     w.holds(Part::Agents);
@@ -188,7 +188,7 @@ fn a_stop_answers_the_questions_of_every_session_the_process_serves() {
 }
 
 #[test]
-fn a_question_of_no_session_is_refused() {
+fn a_question_of_an_unknown_session_is_refused() {
     let mut w = World::ready();
     let mut params = question(&tool("a"));
     params["sessionId"] = json!("other");
@@ -197,7 +197,7 @@ fn a_question_of_no_session_is_refused() {
 }
 
 #[test]
-fn a_question_that_comes_before_the_sessions_id_is_held() {
+fn a_question_before_the_sessions_id_is_held() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -220,7 +220,7 @@ fn a_question_that_comes_before_the_sessions_id_is_held() {
 }
 
 #[test]
-fn a_stop_answers_the_questions_that_are_held() {
+fn a_stop_answers_held_questions() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -266,7 +266,7 @@ fn a_question_outside_a_turn_is_shown() {
 }
 
 #[test]
-fn what_is_known_of_the_tool_call_is_shown_field_by_field() {
+fn each_known_field_of_the_tool_call_is_shown() {
     let mut w = World::ready();
     w.disk.put("/p/f", "a\nb\n");
     w.prompts("hi");
@@ -300,7 +300,7 @@ fn what_is_known_of_the_tool_call_is_shown_field_by_field() {
 }
 
 #[test]
-fn a_tool_call_nobody_has_heard_of_is_asked_about_all_the_same() {
+fn a_question_about_an_unknown_tool_call_is_shown() {
     let mut w = World::ready();
     w.asks(
         "0",

@@ -74,7 +74,7 @@ fn check_running(w: &World, running: usize, latest: Option<(&str, &str)>) {
 }
 
 #[test]
-fn a_tool_call_is_told_when_it_begins_and_when_its_status_changes() {
+fn a_tool_calls_start_and_status_changes_are_announced() {
     let mut w = turn();
     w.updates(json!({
         "sessionUpdate": "tool_call", "toolCallId": "a", "title": "Read f", "kind": "read",
@@ -104,7 +104,7 @@ fn a_tool_call_is_told_when_it_begins_and_when_its_status_changes() {
 }
 
 #[test]
-fn a_cancel_is_told_and_so_is_what_comes_late() {
+fn a_cancel_and_later_results_are_announced() {
     let mut w = turn();
     w.updates(update("a", "in_progress"));
     w.announced.clear();
@@ -116,7 +116,7 @@ fn a_cancel_is_told_and_so_is_what_comes_late() {
 }
 
 #[test]
-fn what_a_turn_leaves_behind_runs_no_more() {
+fn a_turns_end_ends_its_running_calls() {
     let mut w = turn();
     w.updates(update("a", "in_progress"));
     w.ends_turn("end_turn");
@@ -128,7 +128,7 @@ fn what_a_turn_leaves_behind_runs_no_more() {
 }
 
 #[test]
-fn of_a_burst_the_last_is_told_and_before_the_turns_end() {
+fn a_burst_is_coalesced_and_announced_before_the_turns_end() {
     let mut w = turn();
     w.holds(Part::Editor);
     for id in 0..500 {
@@ -155,7 +155,7 @@ fn of_a_burst_the_last_is_told_and_before_the_turns_end() {
 }
 
 #[test]
-fn a_plan_is_told_with_how_far_it_is() {
+fn a_plan_is_announced_with_its_progress() {
     let mut w = turn();
     let plan = |states: &[&str]| {
         let entries: Vec<Value> = states
@@ -173,7 +173,7 @@ fn a_plan_is_told_with_how_far_it_is() {
 }
 
 #[test]
-fn terminals_are_told_when_they_begin_and_end() {
+fn starts_and_ends_of_terminals_are_announced() {
     let mut w = turn();
     let create = |w: &mut World, id: &str, command: &str| {
         let params = json!({ "sessionId": "s1", "command": command });

@@ -50,7 +50,7 @@ fn check(w: &World, waiting: &[&str]) {
 }
 
 #[test]
-fn what_waits_is_shown_in_its_order() {
+fn the_queue_is_shown_in_order() {
     let mut w = busy(&["two\nlines", "three\n\n\n"]);
     check(&w, &["1 two … +1 line", "2 three"]);
     w.says("1");
@@ -62,7 +62,7 @@ fn what_waits_is_shown_in_its_order() {
 }
 
 #[test]
-fn a_prompt_goes_back_into_the_input_whole() {
+fn a_queued_prompt_returns_to_the_input_complete() {
     let mut w = busy(&["two\nlines", "three"]);
     acts(&mut w, 2, QueueAction::Edit);
     assert_eq!(w.editor.put.len(), 1);
@@ -71,7 +71,7 @@ fn a_prompt_goes_back_into_the_input_whole() {
 }
 
 #[test]
-fn a_prompt_that_has_gone_out_is_not_taken_back() {
+fn a_sent_prompt_cannot_be_edited() {
     let mut w = busy(&["two"]);
     w.says("1");
     w.ends_turn("end_turn");
@@ -82,7 +82,7 @@ fn a_prompt_that_has_gone_out_is_not_taken_back() {
 }
 
 #[test]
-fn prompts_are_taken_out_and_moved_as_far_as_there_is_room() {
+fn queued_prompts_are_removed_and_moved_within_bounds() {
     let mut w = busy(&["a", "b", "c"]);
     acts(&mut w, 2, QueueAction::Move(1));
     check(&w, &["1 b", "2 a", "3 c"]);
@@ -95,7 +95,7 @@ fn prompts_are_taken_out_and_moved_as_far_as_there_is_room() {
 }
 
 #[test]
-fn a_prompt_that_is_sent_now_goes_out_when_the_agent_has_stopped() {
+fn a_prompt_sent_now_waits_for_the_cancelled_turn() {
     let mut w = busy(&["a", "b"]);
     acts(&mut w, 3, QueueAction::SendNow);
     w.saw(&["a1 <- session/cancel s1"]);
@@ -111,7 +111,7 @@ fn a_prompt_that_is_sent_now_goes_out_when_the_agent_has_stopped() {
 }
 
 #[test]
-fn who_interrupts_is_heard_next() {
+fn an_interrupting_prompt_is_sent_next() {
     let mut w = busy(&["a"]);
     interrupts(&mut w, "stop");
     w.saw(&["a1 <- session/cancel s1"]);
@@ -125,7 +125,7 @@ fn who_interrupts_is_heard_next() {
 }
 
 #[test]
-fn who_interrupts_nothing_just_sends() {
+fn an_interrupting_prompt_without_a_turn_is_just_sent() {
     let mut w = World::ready();
     w.skip();
     interrupts(&mut w, "hi");
@@ -134,7 +134,7 @@ fn who_interrupts_nothing_just_sends() {
 }
 
 #[test]
-fn what_goes_out_after_a_restart_is_not_said_to_wait() {
+fn a_prompt_sent_after_a_restart_is_not_announced_as_queued() {
     let mut w = busy(&["a", "b"]);
     w.happens(Event::Restart { session: S1 });
     assert!(w.chat().contains("The agent is started again."));
@@ -143,7 +143,7 @@ fn what_goes_out_after_a_restart_is_not_said_to_wait() {
 }
 
 #[test]
-fn what_waits_outlives_the_agent() {
+fn the_queue_outlives_the_agent() {
     let mut w = busy(&["a", "b"]);
     w.exits(A1, "signal 9", &[]);
     assert!(
@@ -169,7 +169,7 @@ fn what_waits_outlives_the_agent() {
 }
 
 #[test]
-fn a_prompt_that_has_waited_for_a_checkpoint_is_not_lost_with_the_agent() {
+fn an_exit_does_not_lose_a_prompt_waiting_for_its_checkpoint() {
     let mut w = World::ready();
     w.holds(Part::Shadow);
     w.prompts("a");
@@ -180,7 +180,7 @@ fn a_prompt_that_has_waited_for_a_checkpoint_is_not_lost_with_the_agent() {
 }
 
 #[test]
-fn an_agent_that_is_gone_is_started_for_a_prompt_that_is_sent_now() {
+fn sending_a_prompt_now_starts_an_exited_agent() {
     let mut w = busy(&["a", "b"]);
     w.exits(A1, "signal 9", &[]);
     w.skip();
@@ -191,7 +191,7 @@ fn an_agent_that_is_gone_is_started_for_a_prompt_that_is_sent_now() {
 }
 
 #[test]
-fn a_session_that_is_refused_keeps_what_waits() {
+fn a_refused_session_keeps_its_queue() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -208,7 +208,7 @@ fn a_session_that_is_refused_keeps_what_waits() {
 }
 
 #[test]
-fn a_session_that_is_closed_says_what_was_not_sent() {
+fn closing_a_session_reports_unsent_prompts() {
     let mut w = busy(&["a", "b\nc"]);
     w.happens(Event::Close { session: S1 });
     assert!(w.was_told("Warn: Closed with the session, and not sent: a; b … +1 line"));

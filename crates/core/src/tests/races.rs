@@ -58,7 +58,7 @@ fn undo_turn(w: &mut World) {
 }
 
 #[test]
-fn a_line_between_the_agents_stays_though_the_agent_writes_again() {
+fn the_users_line_between_the_agents_survives_a_second_write() {
     let mut w = running(Place::Buffer, Some("a\n"));
     writes(&mut w, "1", "a\nX\nY\n");
     types(&mut w, 2, 0, &["mine"]);
@@ -69,7 +69,7 @@ fn a_line_between_the_agents_stays_though_the_agent_writes_again() {
 }
 
 #[test]
-fn a_line_of_others_on_disk_stays_though_the_agent_writes_again() {
+fn a_line_of_others_on_disk_survives_a_second_write() {
     let mut w = World::ready();
     w.disk.put(F, "a\n");
     w.settle();
@@ -82,7 +82,7 @@ fn a_line_of_others_on_disk_stays_though_the_agent_writes_again() {
 }
 
 #[test]
-fn a_write_that_has_to_be_made_again_leaves_the_users_line_theirs() {
+fn a_rebased_write_keeps_attribution_of_the_users_line() {
     let mut w = running(Place::Buffer, Some("a\n"));
     writes(&mut w, "1", "a\nX\nY\n");
     w.holds(Part::Editor);
@@ -114,7 +114,7 @@ fn a_decision_waits_for_the_one_before_it() {
 }
 
 #[test]
-fn a_decision_that_waits_means_the_hunk_it_was_made_for() {
+fn a_waiting_decision_applies_to_its_original_hunk() {
     let mut w = running(Place::Disk, Some("a\nb\nc\nd\n"));
     writes(&mut w, "1", "X\nY\na\nb\nc\nZ\nd\n");
     w.holds(Part::Disk);
@@ -129,7 +129,7 @@ fn a_decision_that_waits_means_the_hunk_it_was_made_for() {
 }
 
 #[test]
-fn a_buffer_that_is_loaded_while_its_file_is_decided_about_gets_what_comes_of_it() {
+fn a_buffer_loaded_during_a_decision_gets_the_result() {
     for is_turn in [true, false] {
         let mut w = running(Place::Disk, Some("a\nb\n"));
         holds_news(&mut w);
@@ -148,7 +148,7 @@ fn a_buffer_that_is_loaded_while_its_file_is_decided_about_gets_what_comes_of_it
 }
 
 #[test]
-fn a_change_that_is_told_late_does_not_take_a_ledger_back() {
+fn a_late_report_does_not_revert_a_ledger() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");
     w.settle();
@@ -166,7 +166,7 @@ fn a_change_that_is_told_late_does_not_take_a_ledger_back() {
 }
 
 #[test]
-fn what_nobody_has_told_yet_stays_and_is_the_agents_when_it_is_told() {
+fn an_unreported_change_stays_and_is_later_attributed_to_the_agent() {
     for (action, before) in [
         (ReviewAction::Accept, "a\nX\nb\nc\n"),
         (ReviewAction::Reject, "a\nb\nc\n"),
@@ -187,7 +187,7 @@ fn what_nobody_has_told_yet_stays_and_is_the_agents_when_it_is_told() {
 }
 
 #[test]
-fn a_made_file_that_somebody_else_changes_before_a_reject_keeps_their_line() {
+fn a_created_file_changed_by_others_keeps_their_line_on_reject() {
     let mut w = running(Place::Disk, None);
     holds_news(&mut w);
     writes(&mut w, "1", "a\nb\nc\n");
@@ -198,7 +198,7 @@ fn a_made_file_that_somebody_else_changes_before_a_reject_keeps_their_line() {
 }
 
 #[test]
-fn a_decision_leaves_a_file_alone_that_is_no_text_any_more() {
+fn a_decision_leaves_a_file_that_became_binary() {
     let mut w = running(Place::Disk, Some("a\n"));
     writes(&mut w, "1", "X\na\n");
     holds_news(&mut w);
@@ -211,7 +211,7 @@ fn a_decision_leaves_a_file_alone_that_is_no_text_any_more() {
 }
 
 #[test]
-fn what_the_user_saves_as_a_turn_begins_is_theirs_though_the_buffer_is_gone() {
+fn a_save_at_a_turns_start_is_the_users_without_the_buffer() {
     let mut w = World::ready();
     w.disk.put(F, "a\n");
     w.settle();
@@ -237,7 +237,7 @@ fn what_the_user_saves_as_a_turn_begins_is_theirs_though_the_buffer_is_gone() {
 }
 
 #[test]
-fn what_is_decided_is_kept_no_more_when_the_last_news_has_come() {
+fn a_decided_review_is_dropped_after_the_last_report() {
     let mut w = running(Place::Disk, Some("a\r\nb"));
     holds_news(&mut w);
     writes(&mut w, "1", "");
@@ -250,7 +250,7 @@ fn what_is_decided_is_kept_no_more_when_the_last_news_has_come() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_just_after_a_write_is_merged_into_its_buffer() {
+fn a_file_unreadable_right_after_a_write_is_merged_later() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     w.holds(Part::Disk);
     writes(&mut w, "1", "a\nX\nb\n");
@@ -268,7 +268,7 @@ fn a_file_that_cannot_be_read_just_after_a_write_is_merged_into_its_buffer() {
 }
 
 #[test]
-fn a_rejected_deletion_goes_with_the_lines_that_were_there_before_it() {
+fn rejecting_a_deletion_restores_the_users_line() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     writes(&mut w, "1", "X\na\nb\n");
     types(&mut w, 1, 0, &["mine"]);
@@ -282,7 +282,7 @@ fn a_rejected_deletion_goes_with_the_lines_that_were_there_before_it() {
 }
 
 #[test]
-fn our_own_restore_is_no_change_of_the_agents_mode() {
+fn the_clients_restore_is_not_an_agents_mode_change() {
     let mut w = running(Place::Disk, Some("a\n"));
     holds_news(&mut w);
     w.disk.chmods(F, 0o755);
@@ -299,7 +299,7 @@ fn our_own_restore_is_no_change_of_the_agents_mode() {
 }
 
 #[test]
-fn a_mode_is_put_back_though_others_have_made_the_file_a_binary_one() {
+fn a_mode_is_restored_on_a_file_others_made_binary() {
     let mut w = running(Place::Disk, Some("a\n"));
     shell(&mut w, |disk| disk.chmods(F, 0o755));
     w.answers(
@@ -315,7 +315,7 @@ fn a_mode_is_put_back_though_others_have_made_the_file_a_binary_one() {
 }
 
 #[test]
-fn a_file_that_is_gone_before_its_buffer_is_loaded_comes_back_whole() {
+fn a_file_deleted_before_its_buffer_loads_is_restored_completely() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     w.holds(Part::Watcher);
     w.disk.removes(F);
@@ -327,7 +327,7 @@ fn a_file_that_is_gone_before_its_buffer_is_loaded_comes_back_whole() {
 }
 
 #[test]
-fn line_ends_that_no_byte_shows_are_no_change() {
+fn undetectable_line_endings_are_no_change() {
     let mut w = running(Place::Disk, Some("a\r\nb"));
     writes(&mut w, "1", "b\n");
     let action = ReviewAction::Accept;
@@ -341,7 +341,7 @@ fn line_ends_that_no_byte_shows_are_no_change() {
 }
 
 #[test]
-fn a_mode_that_was_set_before_a_write_of_ours_is_the_agents() {
+fn a_mode_set_before_the_clients_write_is_the_agents() {
     let mut w = running(Place::Disk, Some("a\n"));
     holds_news(&mut w);
     w.disk.chmods(F, 0o755);
@@ -359,7 +359,7 @@ fn a_mode_that_was_set_before_a_write_of_ours_is_the_agents() {
 }
 
 #[test]
-fn a_buffer_that_is_loaded_while_its_file_is_deleted_is_empty() {
+fn a_buffer_loaded_during_a_deletion_is_empty() {
     for is_turn in [true, false] {
         let mut w = running(Place::Disk, None);
         holds_news(&mut w);
@@ -379,7 +379,7 @@ fn a_buffer_that_is_loaded_while_its_file_is_deleted_is_empty() {
 }
 
 #[test]
-fn a_mode_is_the_agents_though_somebody_elses_change_is_told_first() {
+fn a_mode_is_the_agents_if_a_change_of_others_is_reported_first() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");
     w.settle();

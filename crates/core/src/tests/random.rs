@@ -35,7 +35,7 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn whatever_happens_nothing_is_lost_and_every_request_is_answered(
+    fn random_steps_lose_nothing_and_answer_every_request(
         can in can(),
         steps in proptest::collection::vec(step(), 1..80),
     ) {
@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(cases(400))]
 
     #[test]
-    fn whatever_happens_to_one_file_by_two_names_nothing_is_lost_and_all_of_it_ends(
+    fn random_steps_on_one_file_by_two_names_lose_nothing(
         steps in proptest::collection::vec(step_of_one_file(), 1..60),
     ) {
         let mut life = Story::new(Can::Forget, false);

@@ -63,7 +63,7 @@ fn params(w: &World) -> Value {
 }
 
 #[test]
-fn an_agent_gets_what_it_can_take() {
+fn an_agent_gets_only_supported_servers_and_folders() {
     let can = json!({
         "mcpCapabilities": { "http": true, "sse": true },
         "sessionCapabilities": { "additionalDirectories": {} },
@@ -81,7 +81,7 @@ fn an_agent_gets_what_it_can_take() {
 }
 
 #[test]
-fn what_an_agent_cannot_take_is_said_once() {
+fn unsupported_servers_and_folders_are_reported_once() {
     let (mut w, first) = asked(json!({ "mcpCapabilities": { "http": true } }));
     assert_eq!(first["mcpServers"].as_array().unwrap().len(), 2);
     assert_eq!(first.get("additionalDirectories"), None);

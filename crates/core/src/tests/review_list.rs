@@ -69,7 +69,7 @@ fn a_closed_list_is_not_rendered() {
 }
 
 #[test]
-fn the_list_follows_what_changes() {
+fn the_list_follows_changes() {
     let mut w = listed();
     writes(&mut w, "/p/a", "1\n2\n3\n4\n5\n6\nseven\n");
     assert_eq!(shown(&w)[..2], ["a +1", "      7 + seven"]);
@@ -77,7 +77,7 @@ fn the_list_follows_what_changes() {
 }
 
 #[test]
-fn hunks_that_follow_each_other_are_decided_as_one() {
+fn consecutive_hunks_are_decided_together() {
     let mut w = listed();
     decides(&mut w, ReviewAction::Reject, 2..4);
     assert_eq!(w.disk.get("/p/a").unwrap(), "one\n2\n3\n4\n5\n6\n");
@@ -89,7 +89,7 @@ fn hunks_that_follow_each_other_are_decided_as_one() {
 }
 
 #[test]
-fn a_line_that_is_old_decides_nothing() {
+fn a_stale_line_decides_nothing() {
     let mut w = listed();
     let items = vec![w.editor.list.items[1].as_ref().unwrap().key];
     writes(&mut w, "/p/a", "another\n2\n3\n4\n5\n6\n");
@@ -115,7 +115,7 @@ fn several_sessions_have_headings() {
 }
 
 #[test]
-fn the_preview_shows_what_is_under_the_cursor() {
+fn the_preview_shows_the_line_under_the_cursor() {
     let mut w = listed();
     let item = w.editor.list.items[2].as_ref().map(|item| item.key);
     lists(&mut w, ListEvent::At { item });
@@ -135,7 +135,7 @@ fn the_preview_shows_what_is_under_the_cursor() {
 }
 
 #[test]
-fn the_last_decision_is_taken_back() {
+fn the_last_decision_can_be_undone() {
     let mut w = listed();
     decides(&mut w, ReviewAction::Accept, 1..2);
     decides(&mut w, ReviewAction::Reject, 1..3);
@@ -193,7 +193,7 @@ fn answered(w: &World) -> Option<String> {
 }
 
 #[test]
-fn what_is_proposed_is_listed_above_what_is_written() {
+fn proposals_are_listed_above_written_hunks() {
     let w = proposed();
     assert_eq!(shown(&w)[..5], PROPOSED);
     assert_eq!(shown(&w)[5..], LISTED);
@@ -202,7 +202,7 @@ fn what_is_proposed_is_listed_above_what_is_written() {
 }
 
 #[test]
-fn a_list_with_proposals_alone_is_not_empty() {
+fn a_list_of_only_proposals_is_not_empty() {
     let mut w = proposed();
     decides(&mut w, ReviewAction::Accept, 5..11);
     assert_eq!(shown(&w)[..5], PROPOSED);
@@ -212,7 +212,7 @@ fn a_list_with_proposals_alone_is_not_empty() {
 }
 
 #[test]
-fn proposals_are_decided_in_the_list_and_the_rest_is_left_alone() {
+fn deciding_proposals_in_the_list_leaves_other_hunks() {
     let mut w = proposed();
     decides(&mut w, ReviewAction::Reject, 1..2);
     assert_eq!(shown(&w)[1], "      1 ~ ONE  rejected");
@@ -230,7 +230,7 @@ fn proposals_are_decided_in_the_list_and_the_rest_is_left_alone() {
 }
 
 #[test]
-fn what_is_written_is_decided_beside_what_is_proposed_for_the_same_rows() {
+fn a_written_hunk_is_decided_beside_a_proposal_on_its_rows() {
     let mut w = proposed();
     decides(&mut w, ReviewAction::Reject, 6..7);
     assert_eq!(w.disk.get("/p/a").unwrap(), "1\n2\nthree\n4\n6\n");
@@ -239,7 +239,7 @@ fn what_is_written_is_decided_beside_what_is_proposed_for_the_same_rows() {
 }
 
 #[test]
-fn all_that_is_proposed_is_rejected_by_its_files() {
+fn rejecting_the_files_rejects_all_proposals() {
     let mut w = proposed();
     decides(&mut w, ReviewAction::Reject, 0..5);
     assert_eq!(answered(&w).as_deref(), Some("no"));
@@ -248,7 +248,7 @@ fn all_that_is_proposed_is_rejected_by_its_files() {
 }
 
 #[test]
-fn a_proposal_that_does_not_fit_is_listed_and_asks_for_an_option() {
+fn a_proposal_that_does_not_fit_is_listed_and_needs_an_answer() {
     let mut w = listed();
     w.prompts("hi");
     let diff = json!({ "type": "diff", "path": "/p/a", "oldText": "nowhere\n", "newText": "x\n" });
@@ -268,7 +268,7 @@ fn a_proposal_that_does_not_fit_is_listed_and_asks_for_an_option() {
 }
 
 #[test]
-fn the_preview_of_a_proposal_shows_what_would_come() {
+fn the_preview_of_a_proposal_shows_the_proposed_text() {
     let mut w = proposed();
     let at = |w: &mut World, row: usize| {
         let item = w.editor.list.items[row].as_ref().map(|item| item.key);
@@ -298,7 +298,7 @@ fn the_preview_of_a_proposal_shows_what_would_come() {
 }
 
 #[test]
-fn of_very_many_files_the_first_are_listed_and_the_rest_comes_when_there_is_room() {
+fn the_list_shows_the_first_of_very_many_files_and_refills() {
     let mut w = World::ready();
     w.prompts("hi");
     for n in 0..600 {

@@ -71,7 +71,7 @@ fn hunks(w: &World) -> usize {
 }
 
 #[test]
-fn all_is_accepted_without_a_change_or_rejected_with_one() {
+fn accepting_all_writes_nothing_and_rejecting_all_restores_the_base() {
     for place in [Place::Disk, Place::Buffer] {
         let mut w = reviewed(place, Some("a\nb\nc\n"), "A\nb\nC\n");
         review(&mut w, ReviewAction::Accept, Scope::All);
@@ -89,7 +89,7 @@ fn all_is_accepted_without_a_change_or_rejected_with_one() {
 }
 
 #[test]
-fn one_hunk_is_decided_and_the_other_stays() {
+fn deciding_one_hunk_leaves_the_other() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\nc\n"), "A\nb\nC\n");
     let scope = row(&w, 0);
     review(&mut w, ReviewAction::Reject, scope);
@@ -113,7 +113,7 @@ fn undoing_a_reject_brings_the_hunk_back() {
 }
 
 #[test]
-fn a_reject_saves_only_what_was_saved() {
+fn a_reject_leaves_a_modified_buffer_unsaved() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
     types(&mut w, 0, 0, &["typed"]);
     review(&mut w, ReviewAction::Reject, Scope::All);
@@ -122,7 +122,7 @@ fn a_reject_saves_only_what_was_saved() {
 }
 
 #[test]
-fn a_created_file_that_is_rejected_is_deleted() {
+fn rejecting_a_created_file_deletes_it() {
     for place in [Place::Disk, Place::Buffer] {
         let mut w = reviewed(place, None, "new\n");
         assert_eq!(disk(&w).as_deref(), Some("new\n"));
@@ -133,7 +133,7 @@ fn a_created_file_that_is_rejected_is_deleted() {
 }
 
 #[test]
-fn a_created_file_with_the_users_lines_stays() {
+fn a_rejected_created_file_keeps_the_users_lines() {
     let mut w = reviewed(Place::Disk, None, "new\nlines\n");
     w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
     types(&mut w, 0, 0, &["typed"]);
@@ -144,7 +144,7 @@ fn a_created_file_with_the_users_lines_stays() {
 }
 
 #[test]
-fn a_version_that_was_kept_is_what_a_reject_comes_back_to() {
+fn a_reject_restores_the_accepted_version() {
     for place in [Place::Disk, Place::Buffer] {
         let mut w = reviewed(place, None, "v1\n");
         review(&mut w, ReviewAction::Accept, Scope::All);
@@ -155,7 +155,7 @@ fn a_version_that_was_kept_is_what_a_reject_comes_back_to() {
 }
 
 #[test]
-fn a_reject_while_the_user_types_is_made_again() {
+fn a_reject_is_rebased_while_the_user_types() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
     w.holds(Part::Editor);
     review(&mut w, ReviewAction::Reject, Scope::All);
@@ -173,7 +173,7 @@ fn a_reject_while_the_user_types_is_made_again() {
 }
 
 #[test]
-fn a_reject_that_fails_is_said_and_the_hunk_stays() {
+fn a_failed_reject_is_reported_and_the_hunk_stays() {
     let mut w = reviewed(Place::Disk, Some("a\n"), "b\n");
     w.disk.broken.insert(F.into());
     review(&mut w, ReviewAction::Reject, Scope::All);
@@ -186,7 +186,7 @@ fn a_reject_that_fails_is_said_and_the_hunk_stays() {
 }
 
 #[test]
-fn a_review_goes_on_in_a_buffer_and_back_on_disk() {
+fn a_review_moves_to_a_buffer_and_back_to_disk() {
     let mut w = reviewed(Place::Disk, Some("a\nb\n"), "a\nB\n");
     w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
     let buf = w.buf(F);
@@ -199,7 +199,7 @@ fn a_review_goes_on_in_a_buffer_and_back_on_disk() {
 }
 
 #[test]
-fn what_others_write_to_disk_between_two_writes_is_not_the_agents() {
+fn changes_of_others_between_two_writes_are_not_the_agents() {
     let mut w = reviewed(Place::Disk, Some("a\nb\nc\n"), "A\nb\nc\n");
     w.disk.put(F, "A\nb\nc\nothers\n");
     writes(&mut w, "A\nB\nc\n");
@@ -209,7 +209,7 @@ fn what_others_write_to_disk_between_two_writes_is_not_the_agents() {
 }
 
 #[test]
-fn hunks_are_drawn_again_when_only_the_changedtick_has_moved() {
+fn hunks_are_drawn_again_when_only_the_changedtick_changes() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
     // The changedtick moves after the frame was sent.
     w.holds(Part::Editor);
@@ -228,7 +228,7 @@ fn hunks_are_drawn_again_when_only_the_changedtick_has_moved() {
 }
 
 #[test]
-fn lines_the_user_deletes_to_the_last_leave_the_ledger_whole() {
+fn deleting_all_lines_and_undoing_restores_the_hunk() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
     types(&mut w, 0, 2, &[]);
     let buf = w.buf(F);

@@ -69,7 +69,7 @@ fn selected(option: &str) -> Result<Value, Value> {
 }
 
 #[test]
-fn a_rule_answers_without_a_question_and_says_so() {
+fn a_rule_answers_without_a_question_and_the_chat_shows_it() {
     let mut w = ruled(&[
         rule(ALLOW, "f"),
         rule(ALLOW, "git status *"),
@@ -95,7 +95,7 @@ fn a_rule_answers_without_a_question_and_says_so() {
 }
 
 #[test]
-fn no_preview_is_left_behind() {
+fn a_rules_answer_ends_the_preview() {
     let mut w = ruled(&[rule(ALLOW, "f")]);
     let mut call = edit("/p/f");
     call["sessionUpdate"] = json!("tool_call");
@@ -113,7 +113,7 @@ fn no_preview_is_left_behind() {
 }
 
 #[test]
-fn what_the_options_do_not_offer_once_is_asked() {
+fn without_exactly_one_matching_option_the_user_is_asked() {
     let rules = [rule(ALLOW, "git status *"), rule(REJECT, "git push *")];
     let asked = |command: &str, options: &[(&str, &str)]| {
         let mut w = ruled(&rules);
@@ -147,7 +147,7 @@ fn what_the_options_do_not_offer_once_is_asked() {
 }
 
 #[test]
-fn a_request_that_is_filled_in_later_is_asked_first() {
+fn an_incomplete_request_is_shown_until_an_update_completes_it() {
     let mut w = ruled(&[rule(ALLOW, "git status *")]);
     asks(
         &mut w,
@@ -201,7 +201,7 @@ fn links_are_not_trusted() {
 }
 
 #[test]
-fn what_is_shown_while_links_are_followed_counts() {
+fn updates_while_links_are_resolved_count() {
     let mut w = ruled(&[rule(ALLOW, "f")]);
     w.holds(Part::Disk);
     asks(&mut w, "0", &edit("/p/f"), &ONCE);
@@ -221,7 +221,7 @@ fn what_is_shown_while_links_are_followed_counts() {
 }
 
 #[test]
-fn what_was_shown_is_never_allowed_as_something_else() {
+fn a_shown_call_is_never_allowed_as_another() {
     let rules = [rule(ALLOW, "git status *"), rule(REJECT, "git push *")];
     for shown in [
         run("wget x"),
@@ -242,7 +242,7 @@ fn what_was_shown_is_never_allowed_as_something_else() {
 }
 
 #[test]
-fn a_command_goes_into_no_folder_that_a_link_leads_out_of() {
+fn a_command_is_not_allowed_in_a_folder_linked_from_outside() {
     let mut w = ruled(&[rule(ALLOW, "cd *"), rule(ALLOW, "git status *")]);
     w.disk.links.insert("/p/etc".into(), "/etc".into());
     asks(&mut w, "0", &run("cd etc && git status"), &ONCE);
@@ -256,7 +256,7 @@ fn a_command_goes_into_no_folder_that_a_link_leads_out_of() {
 }
 
 #[test]
-fn whatever_ends_a_question_ends_it_while_links_are_followed() {
+fn a_question_can_end_while_links_are_resolved() {
     let mut w = ruled(&[rule(ALLOW, "f")]);
     w.holds(Part::Disk);
     asks(&mut w, "0", &edit("/p/f"), &ONCE);
@@ -275,7 +275,7 @@ fn whatever_ends_a_question_ends_it_while_links_are_followed() {
 }
 
 #[test]
-fn what_the_user_has_begun_to_decide_is_theirs() {
+fn a_question_the_user_has_begun_to_decide_is_not_answered_by_rules() {
     let mut w = ruled(&[rule(ALLOW, "f")]);
     let mut call = edit("/p/f");
     call["sessionUpdate"] = json!("tool_call");
@@ -292,7 +292,7 @@ fn what_the_user_has_begun_to_decide_is_theirs() {
 }
 
 #[test]
-fn what_was_shown_of_another_question_with_the_same_id_does_not_count() {
+fn content_of_another_question_with_the_same_id_is_ignored() {
     let mut w = ruled(&[rule(ALLOW, "git status *"), rule(ALLOW, "f")]);
     asks(&mut w, "0", &run("git status"), &ONCE);
     assert_eq!(w.answer("0"), &selected("yes"));

@@ -52,7 +52,7 @@ fn check_end(mut w: World, above: &str) {
 }
 
 #[test]
-fn a_read_is_answered_in_the_middle_of_a_frame() {
+fn a_read_is_answered_during_a_frame() {
     let mut w = ready();
     w.disk.put("/p/f", "one\n");
     w.edits(|editor, disk, out| editor.open(Path::new("/p/f"), disk, out));
@@ -66,7 +66,7 @@ fn a_read_is_answered_in_the_middle_of_a_frame() {
 }
 
 #[test]
-fn a_chat_that_is_emptied_in_the_middle_of_a_frame_is_rendered_again() {
+fn a_chat_emptied_during_a_frame_is_rendered_again() {
     let mut w = amid_frame(&[]);
     w.editor.chats.clear();
     w.happens(Event::ChatEmpty { session: S1 });
@@ -74,7 +74,7 @@ fn a_chat_that_is_emptied_in_the_middle_of_a_frame_is_rendered_again() {
 }
 
 #[test]
-fn what_changes_above_in_the_middle_of_a_frame_moves_what_is_below() {
+fn a_change_above_during_a_frame_moves_the_lines_below() {
     let tool = |more: Value| {
         let mut update = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "t" });
         let fields = update.as_object_mut().unwrap();
@@ -94,7 +94,7 @@ fn what_changes_above_in_the_middle_of_a_frame_moves_what_is_below() {
 }
 
 #[test]
-fn a_session_that_is_closed_in_the_middle_of_a_frame_takes_its_lines_along() {
+fn closing_a_session_during_a_frame_drops_its_lines() {
     let mut w = amid_frame(&[]);
     w.happens(Event::Close { session: S1 });
     w.goes_on();

@@ -16,7 +16,7 @@ fn check(w: &World, parts: &[Part], want: &str) {
 }
 
 #[test]
-fn a_statusline_says_what_there_is_to_say() {
+fn a_statusline_shows_each_part_with_content() {
     let mut w = World::ready();
     check(&w, &Part::USUAL, "bot idle");
     w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "plan" }));
@@ -68,7 +68,7 @@ fn questions_of_other_sessions_are_counted() {
 }
 
 #[test]
-fn parts_are_known_by_the_names_of_the_configuration() {
+fn parts_are_named_as_in_the_configuration() {
     let names = [
         "agent",
         "phase",

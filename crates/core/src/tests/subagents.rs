@@ -55,7 +55,7 @@ fn check(updates: &[Value], lines: &[&str], folds: &[(usize, usize)]) {
 }
 
 #[test]
-fn what_two_of_them_do_at_once_stands_below_the_calls_that_started_them() {
+fn calls_of_two_sub_agents_are_shown_below_their_parents() {
     check(
         &[
             says(None, "Two "),
@@ -95,7 +95,7 @@ fn what_two_of_them_do_at_once_stands_below_the_calls_that_started_them() {
 }
 
 #[test]
-fn a_call_that_comes_late_takes_in_what_waited_for_it() {
+fn a_late_parent_call_adopts_its_children() {
     check(
         &[
             with_text(tool("a", Some("late"), "completed"), "text"),
@@ -124,7 +124,7 @@ fn a_call_that_comes_late_takes_in_what_waited_for_it() {
 }
 
 #[test]
-fn each_line_of_a_call_leads_to_it() {
+fn each_line_of_a_call_links_to_it() {
     let mut w = World::ready();
     for update in [
         tool("one", None, "in_progress"),
@@ -158,7 +158,7 @@ proptest! {
 
     /// When it ends, the world checks that the screen equals a rendering from scratch.
     #[test]
-    fn the_screen_is_the_same_whenever_a_parent_comes(
+    fn the_screen_does_not_depend_on_when_a_parent_arrives(
         steps in vec((0..6_usize, 0..8_usize, 0..4_usize, any::<bool>()), 1..30),
     ) {
         let names = ["a", "b", "c", "d", "e", "f"];

@@ -17,7 +17,7 @@ fn sent(fx: &Effects) -> Vec<&str> {
 }
 
 #[test]
-fn a_request_is_given_up_once_and_its_answer_concerns_nobody() {
+fn a_request_is_cancelled_once_and_its_answer_ignored() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
@@ -73,7 +73,7 @@ fn slow_disk() -> World {
 }
 
 #[test]
-fn a_read_that_waits_is_answered_once() {
+fn a_cancelled_read_is_answered_once() {
     let mut w = slow_disk();
     reads(&mut w, "1");
     takes_back(&mut w, "1");
@@ -84,7 +84,7 @@ fn a_read_that_waits_is_answered_once() {
 }
 
 #[test]
-fn a_write_that_has_not_begun_changes_nothing() {
+fn cancelling_a_waiting_write_changes_nothing() {
     let mut w = slow_disk();
     writes(&mut w, "1", "one\n");
     writes(&mut w, "2", "two\n");
@@ -101,7 +101,7 @@ fn a_write_that_has_not_begun_changes_nothing() {
 }
 
 #[test]
-fn a_write_that_has_begun_is_answered_by_what_came_of_it() {
+fn a_started_write_is_answered_with_its_result() {
     let mut w = slow_disk();
     writes(&mut w, "1", "one\n");
     let event = w.disk.work("/p/f".as_ref());

@@ -20,7 +20,7 @@ fn told(w: &mut World) -> Vec<String> {
 }
 
 #[test]
-fn open_files_are_watched_whenever_they_were_opened() {
+fn open_files_are_watched_whenever_opened() {
     let mut w = World::new();
     opens(&mut w, "/p/before");
     opens(&mut w, "/elsewhere");
@@ -33,7 +33,7 @@ fn open_files_are_watched_whenever_they_were_opened() {
 }
 
 #[test]
-fn files_an_agent_names_are_watched_and_told_once() {
+fn files_named_by_an_agent_are_registered_once() {
     let mut w = World::ready();
     let names = |w: &mut World, at: &str, diff: &str| {
         w.updates(json!({

@@ -24,7 +24,7 @@ fn check_end(answer: Result<Value, Value>, reason: &str, said: &str) {
 }
 
 #[test]
-fn each_stop_reason_is_told() {
+fn each_stop_reason_is_shown() {
     let stop = |reason: &str| Ok(json!({ "stopReason": reason }));
     let silent = "The agent ended its turn without any output; `:Acp log` may say why.";
     check_end(stop("end_turn"), "end_turn", silent);
@@ -70,7 +70,7 @@ fn a_second_prompt_waits_for_the_end_of_the_first() {
 }
 
 #[test]
-fn the_end_of_a_turn_ends_no_other() {
+fn a_stale_end_of_a_turn_does_not_end_another() {
     let mut w = World::ready();
     w.prompts("one");
     let first = w.agents[&A1].calls[0].0;
@@ -129,7 +129,7 @@ fn an_error_after_a_cancel_is_a_cancel() {
 }
 
 #[test]
-fn what_comes_after_the_end_of_a_turn_is_shown() {
+fn updates_after_the_end_of_a_turn_are_shown() {
     let mut w = World::ready();
     w.says("Good morning. ");
     w.says("What is it?");
@@ -159,7 +159,7 @@ fn check_echo(prompt: &str, chunks: &[&str], chat: &str) {
 }
 
 #[test]
-fn a_prompt_that_comes_back_is_not_shown_twice() {
+fn an_echoed_prompt_is_not_shown_twice() {
     check_echo("hi there", &["hi there"], "❯ hi there\n\nHello");
     check_echo("hi there", &["hi ", "there"], "❯ hi there\n\nHello");
     check_echo("hi there", &["hi", " ", "there\n"], "❯ hi there\n\nHello");
@@ -180,7 +180,7 @@ fn an_empty_prompt_is_not_sent() {
 }
 
 #[test]
-fn lines_of_a_file_go_along() {
+fn lines_of_a_file_are_attached() {
     let mut w = World::ready();
     let lines = Context {
         path: "/p/a b".into(),
@@ -208,7 +208,7 @@ fn lines_of_a_file_go_along() {
 }
 
 #[test]
-fn noise_and_unknown_things_do_no_harm() {
+fn malformed_and_unknown_messages_are_ignored() {
     let mut w = World::ready();
     w.prompts("hi");
     w.skip();

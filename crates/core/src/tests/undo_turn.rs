@@ -80,7 +80,7 @@ fn check(w: &World, base: &str, text: &str, hunks: usize) {
 }
 
 #[test]
-fn a_turn_is_undone_and_brought_back_in_a_buffer_and_on_disk() {
+fn a_turn_is_undone_and_restored_in_a_buffer_and_on_disk() {
     for is_open in [true, false] {
         let mut w = begun(is_open, "a\nb\nc\nd\n");
         writes(&mut w, "A\nb\nc\nd\n");
@@ -113,7 +113,7 @@ fn a_turn_is_undone_and_brought_back_in_a_buffer_and_on_disk() {
 }
 
 #[test]
-fn a_turn_that_is_still_being_undone_is_brought_back_whole() {
+fn a_turn_is_restored_completely_while_its_undo_is_pending() {
     let mut w = begun(false, "a\nb\n");
     writes(&mut w, "A\nb\n");
     ends(&mut w);
@@ -126,7 +126,7 @@ fn a_turn_that_is_still_being_undone_is_brought_back_whole() {
 }
 
 #[test]
-fn what_was_accepted_is_undone_as_well() {
+fn accepted_changes_are_undone() {
     for is_open in [true, false] {
         let mut w = begun(is_open, "a\nb\nc\n");
         writes(&mut w, "A\nb\nC\n");
@@ -149,7 +149,7 @@ fn what_was_accepted_is_undone_as_well() {
 }
 
 #[test]
-fn lines_of_a_hunk_that_were_accepted_are_undone_too() {
+fn accepted_lines_of_a_hunk_are_undone() {
     let mut w = begun(true, "a\nb\nc\n");
     writes(&mut w, "A\nB\nC\n");
     ends(&mut w);
@@ -166,7 +166,7 @@ fn lines_of_a_hunk_that_were_accepted_are_undone_too() {
 }
 
 #[test]
-fn what_the_user_has_changed_since_stays() {
+fn the_users_later_changes_stay() {
     let mut w = begun(true, "a\nb\nc\nd\ne\n");
     writes(&mut w, "a\nB\nc\nd\nnew\nlines\ne\n");
     types(&mut w, 0, 1, &["mine"]);
@@ -185,7 +185,7 @@ fn what_the_user_has_changed_since_stays() {
 }
 
 #[test]
-fn a_replaced_line_that_the_user_has_changed_stays_and_the_old_one_is_offered() {
+fn a_replaced_line_the_user_edited_becomes_a_conflict() {
     let mut w = begun(true, "a\nb\nc\nd\n");
     writes(&mut w, "a\nB\nc\nD\n");
     ends(&mut w);
@@ -201,7 +201,7 @@ fn a_replaced_line_that_the_user_has_changed_stays_and_the_old_one_is_offered() 
 }
 
 #[test]
-fn an_undo_in_the_buffer_brings_the_turn_back() {
+fn an_undo_in_the_buffer_restores_the_turn() {
     let mut w = begun(true, "a\nb\n");
     writes(&mut w, "a\nB\n");
     ends(&mut w);
@@ -217,7 +217,7 @@ fn an_undo_in_the_buffer_brings_the_turn_back() {
 }
 
 #[test]
-fn a_file_the_turn_has_made_is_deleted_and_comes_back() {
+fn a_file_created_by_the_turn_is_deleted_and_restored() {
     for is_open in [true, false] {
         let mut w = World::ready();
         w.prompts("make it");
@@ -236,7 +236,7 @@ fn a_file_the_turn_has_made_is_deleted_and_comes_back() {
 }
 
 #[test]
-fn a_made_file_with_lines_of_the_users_keeps_them() {
+fn a_created_file_keeps_the_users_lines() {
     let mut w = World::ready();
     w.prompts("make it");
     writes(&mut w, "new\nlines\n");
@@ -249,7 +249,7 @@ fn a_made_file_with_lines_of_the_users_keeps_them() {
 }
 
 #[test]
-fn the_user_is_told_what_it_comes_to() {
+fn the_question_lists_the_effects_of_the_undo() {
     let mut w = begun(false, "a\nb\nc\n");
     writes(&mut w, "a\nB\nc\nd\n");
     writes_to(&mut w, "/p/sub/new", "x\n");
@@ -270,7 +270,7 @@ fn the_user_is_told_what_it_comes_to() {
 }
 
 #[test]
-fn the_last_turn_is_accepted_or_rejected_alone() {
+fn accepting_or_rejecting_the_turn_affects_only_the_last() {
     let two = |is_open| {
         let mut w = begun(is_open, "a\nb\nc\nd\n");
         writes(&mut w, "A\nb\nc\nd\n");
@@ -298,7 +298,7 @@ fn the_last_turn_is_accepted_or_rejected_alone() {
 }
 
 #[test]
-fn a_turn_that_changes_what_the_turn_before_has_changed_is_undone_to_that() {
+fn undoing_overlapping_turns_restores_the_previous_turn() {
     let mut w = begun(true, "a\nb\nc\n");
     writes(&mut w, "a\none\nc\n");
     next_turn(&mut w, "second");
@@ -323,7 +323,7 @@ fn asked(w: &mut World) -> Vec<String> {
 }
 
 #[test]
-fn what_cannot_be_restored_is_told_and_left_alone() {
+fn files_that_cannot_be_restored_are_reported_and_left() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");
     w.disk.keeps_nothing = true;
@@ -364,7 +364,7 @@ fn what_cannot_be_restored_is_told_and_left_alone() {
 }
 
 #[test]
-fn a_file_that_was_made_read_only_by_the_turn_is_restored() {
+fn a_file_made_read_only_by_the_turn_is_restored() {
     let mut w = World::ready();
     w.disk.put(F, "a\n");
     w.settle();
@@ -398,7 +398,7 @@ impl Door {
 }
 
 #[test]
-fn what_the_user_saves_inside_a_turn_beside_the_agents_lines_stays() {
+fn the_users_saves_beside_the_agents_lines_survive_an_undo() {
     const OLD: &str = "a\nb\nc\nd\ne\nf\n";
     for door in [Door::Client, Door::Disk] {
         // The user saves before the agent writes, or after.
@@ -434,7 +434,7 @@ fn what_the_user_saves_inside_a_turn_beside_the_agents_lines_stays() {
 }
 
 #[test]
-fn what_the_user_types_in_lines_of_the_agents_stays_when_the_agent_writes_once_more() {
+fn the_users_edit_in_the_agents_lines_survives_another_write() {
     let mut w = begun(true, "a\n");
     writes(&mut w, "a\none\ntwo\n");
     types(&mut w, 1, 1, &["mine"]);
@@ -448,7 +448,7 @@ fn what_the_user_types_in_lines_of_the_agents_stays_when_the_agent_writes_once_m
 }
 
 #[test]
-fn a_made_file_keeps_what_the_user_typed_between_two_writes() {
+fn a_created_file_keeps_the_users_line_between_two_writes() {
     let mut w = World::ready();
     w.prompts("make it");
     writes(&mut w, "new\nlines\n");

@@ -25,7 +25,7 @@ fn mode(w: &World) -> Option<u32> {
 }
 
 #[test]
-fn a_file_that_was_made_is_deleted_by_a_reject_and_kept_by_an_accept() {
+fn a_created_file_is_deleted_by_reject_and_kept_by_accept() {
     for place in PLACES {
         let made = || {
             let mut w = running(place, None);
@@ -52,7 +52,7 @@ fn a_file_that_was_made_is_deleted_by_a_reject_and_kept_by_an_accept() {
 }
 
 #[test]
-fn a_file_that_was_made_empty_or_with_bytes_is_deleted_too() {
+fn rejecting_an_empty_or_binary_created_file_deletes_it() {
     for bytes in [&b""[..], b"\0\x01"] {
         let mut w = running(Place::Disk, None);
         w.skip();
@@ -69,7 +69,7 @@ fn a_file_that_was_made_empty_or_with_bytes_is_deleted_too() {
 }
 
 #[test]
-fn a_file_that_was_made_stays_where_the_user_has_written_in_it() {
+fn rejecting_a_created_file_keeps_the_users_lines() {
     let mut w = running(Place::Disk, None);
     shell(&mut w, |disk| disk.put(F, "new\nlines\n"));
     w.ends_turn("end_turn");
@@ -80,7 +80,7 @@ fn a_file_that_was_made_stays_where_the_user_has_written_in_it() {
 }
 
 #[test]
-fn what_the_agent_writes_over_the_users_lines_in_a_file_it_made_is_the_agents() {
+fn an_agents_overwrite_in_its_created_file_is_the_agents() {
     for place in PLACES {
         // Contents from before another program deleted the file have no effect.
         let mut w = running(Place::Disk, Some("a\nb\nc\n"));
@@ -113,7 +113,7 @@ fn what_the_agent_writes_over_the_users_lines_in_a_file_it_made_is_the_agents() 
 }
 
 #[test]
-fn a_deleted_file_comes_back_and_its_deletion_can_be_kept() {
+fn a_deletion_can_be_rejected_or_accepted() {
     for place in PLACES {
         let deleted = || {
             let mut w = running(place, Some("a\nb\n"));
@@ -148,7 +148,7 @@ fn a_deleted_file_comes_back_and_its_deletion_can_be_kept() {
 }
 
 #[test]
-fn the_only_hunk_of_a_deleted_file_is_the_file() {
+fn rejecting_the_hunk_of_a_deleted_file_restores_it() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     shell(&mut w, |disk| disk.removes(F));
     w.happens(Event::Review {
@@ -163,7 +163,7 @@ fn the_only_hunk_of_a_deleted_file_is_the_file() {
 }
 
 #[test]
-fn the_emptied_buffer_of_a_deleted_file_can_be_filled_again_by_an_undo() {
+fn undo_refills_the_buffer_of_a_deleted_file() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     shell(&mut w, |disk| disk.removes(F));
     travels(&mut w, Travel::Undo);
@@ -172,7 +172,7 @@ fn the_emptied_buffer_of_a_deleted_file_can_be_filled_again_by_an_undo() {
 }
 
 #[test]
-fn unsaved_lines_stay_in_the_buffer_of_a_deleted_file() {
+fn unsaved_lines_stay_in_a_deleted_files_buffer() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     types(&mut w, 2, 0, &["typed"]);
     shell(&mut w, |disk| disk.removes(F));
@@ -186,7 +186,7 @@ fn unsaved_lines_stay_in_the_buffer_of_a_deleted_file() {
 }
 
 #[test]
-fn a_moved_file_takes_its_review_and_its_buffer_along_and_back() {
+fn a_moved_files_review_and_buffer_follow_it_and_return() {
     for place in PLACES {
         let moved = || {
             let mut w = running(place, Some("a\nb\n"));
@@ -216,7 +216,7 @@ fn a_moved_file_takes_its_review_and_its_buffer_along_and_back() {
 }
 
 #[test]
-fn a_file_moved_there_and_back_is_where_it_was() {
+fn a_file_moved_and_back_has_no_change() {
     let mut w = running(Place::Buffer, Some("a\n"));
     shell(&mut w, |disk| disk.moves(F, G));
     shell(&mut w, |disk| disk.moves(G, F));
@@ -225,7 +225,7 @@ fn a_file_moved_there_and_back_is_where_it_was() {
 }
 
 #[test]
-fn a_file_that_cannot_be_moved_back_stays_and_it_is_said() {
+fn a_failed_move_back_is_reported() {
     let mut w = running(Place::Disk, Some("a\n"));
     shell(&mut w, |disk| disk.moves(F, G));
     w.ends_turn("end_turn");
@@ -237,7 +237,7 @@ fn a_file_that_cannot_be_moved_back_stays_and_it_is_said() {
 }
 
 #[test]
-fn another_mode_is_to_be_decided_too() {
+fn a_changed_mode_is_a_pending_change() {
     for place in PLACES {
         for end in [false, true] {
             let mut w = running(place, Some("a\nb\n"));
@@ -258,7 +258,7 @@ fn another_mode_is_to_be_decided_too() {
 }
 
 #[test]
-fn other_line_ends_are_to_be_decided_too() {
+fn changed_line_endings_are_a_pending_change() {
     for place in PLACES {
         for after in ["a\r\nb\r\n", "a\r\nB\r\n"] {
             let mut w = running(place, Some("a\nb\n"));
@@ -273,7 +273,7 @@ fn other_line_ends_are_to_be_decided_too() {
 }
 
 #[test]
-fn bytes_come_back_if_they_were_kept() {
+fn stored_binary_content_is_restored() {
     for (before, after) in [
         (&b"\0one"[..], &b"\0two"[..]),
         (b"text\n", b"\0two"),
@@ -301,7 +301,7 @@ fn bytes_come_back_if_they_were_kept() {
 }
 
 #[test]
-fn what_was_too_large_to_be_kept_is_said_to_stay() {
+fn content_too_large_to_store_is_reported_and_left() {
     let mut w = running(Place::Disk, None);
     w.ends_turn("end_turn");
     w.disk.keeps_nothing = true;
@@ -318,7 +318,7 @@ fn what_was_too_large_to_be_kept_is_said_to_stay() {
 }
 
 #[test]
-fn a_link_that_became_a_file_is_a_link_again() {
+fn a_link_replaced_by_a_file_is_restored() {
     let mut w = running(Place::Disk, Some("a\n"));
     w.ends_turn("end_turn");
     shell(&mut w, |disk| {
@@ -337,7 +337,7 @@ fn a_link_that_became_a_file_is_a_link_again() {
 }
 
 #[test]
-fn what_cannot_be_put_back_is_said_and_stays_to_be_decided() {
+fn a_failed_restore_is_reported_and_stays_pending() {
     let mut w = running(Place::Disk, Some("a\n"));
     shell(&mut w, |disk| disk.removes(F));
     w.disk.broken.insert(F.into());
@@ -352,7 +352,7 @@ fn what_cannot_be_put_back_is_said_and_stays_to_be_decided() {
 }
 
 #[test]
-fn a_file_that_somebody_else_deletes_is_nothing_to_decide() {
+fn a_file_deleted_by_others_has_no_pending_change() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     shell(&mut w, |disk| disk.put(F, "a\nB\n"));
     w.ends_turn("end_turn");
@@ -364,7 +364,7 @@ fn a_file_that_somebody_else_deletes_is_nothing_to_decide() {
 }
 
 #[test]
-fn a_file_that_was_deleted_and_made_again_is_one_change() {
+fn a_deleted_and_recreated_file_is_one_change() {
     for place in PLACES {
         let mut w = running(place, Some("a\nb\n"));
         shell(&mut w, |disk| disk.removes(F));
@@ -406,7 +406,7 @@ fn check_taken_back(place: Place, before: Option<&str>, does: impl Fn(&mut super
 }
 
 #[test]
-fn a_reject_of_what_happened_to_a_whole_file_is_taken_back_too() {
+fn rejects_of_whole_file_changes_can_be_undone() {
     for place in PLACES {
         check_taken_back(place, Some("a\nb\n"), |disk| disk.removes(F));
         check_taken_back(place, Some("a\nb\n"), |disk| disk.chmods(F, 0o755));
@@ -431,7 +431,7 @@ fn a_reject_of_what_happened_to_a_whole_file_is_taken_back_too() {
 }
 
 #[test]
-fn a_file_that_came_back_stays_where_the_user_has_written_in_it_since() {
+fn undoing_a_reject_keeps_the_users_lines_in_a_restored_file() {
     for place in PLACES {
         let mut w = running(place, Some("a\nb\n"));
         shell(&mut w, |disk| disk.removes(F));

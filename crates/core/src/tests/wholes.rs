@@ -33,7 +33,7 @@ fn content(block: Value) -> Value {
 }
 
 #[test]
-fn each_piece_is_all_of_it() {
+fn each_piece_is_complete() {
     let long = "word\n".repeat(500);
     let text = content(json!({ "type": "text", "text": long }));
     check(text, Piece::Content(0), "markdown", &long);
@@ -80,7 +80,7 @@ fn each_piece_is_all_of_it() {
 }
 
 #[test]
-fn what_is_not_there_is_not_shown() {
+fn a_missing_piece_is_not_shown() {
     assert_eq!(shown(json!({}), Piece::Content(0)), None);
     assert_eq!(shown(json!({}), Piece::Input), None);
     assert_eq!(shown(json!({}), Piece::Output), None);
@@ -93,7 +93,7 @@ fn what_is_not_there_is_not_shown() {
 
 /// A call with large parts takes few lines of the transcript, and each part can be opened in full.
 #[test]
-fn what_is_large_is_cut_and_leads_to_all_of_it() {
+fn large_content_is_cut_and_links_to_the_full_piece() {
     let long = "a line of text\n".repeat(100_000);
     let wide = "x".repeat(1_000_000);
     let mut w = World::ready();

@@ -21,7 +21,7 @@ fn check_deed(call_of: Value, want: &str) {
 }
 
 #[test]
-fn the_mark_says_what_the_agent_does_there() {
+fn the_mark_names_the_agents_activity() {
     check_deed(json!({ "kind": "read" }), "bot reads");
     check_deed(json!({ "kind": "edit" }), "bot edits");
     check_deed(json!({ "kind": "delete" }), "bot deletes");
@@ -40,7 +40,7 @@ fn the_mark_says_what_the_agent_does_there() {
 }
 
 #[test]
-fn the_words_follow_what_is_told_later() {
+fn the_marks_label_follows_later_updates() {
     let mut w = followed(Follow::On);
     named(&mut w, "t", "execute", json!([at(F, 3)]));
     assert_eq!(mark(&w), Some((2, "bot runs: /p/f")));
@@ -53,7 +53,7 @@ fn the_words_follow_what_is_told_later() {
 }
 
 #[test]
-fn a_commands_changes_go_by_its_name() {
+fn a_commands_changes_are_labelled_with_its_name() {
     let mut w = followed(Follow::On);
     let run = json!({ "command": "sed -i s/6/six/ f" });
     call(
@@ -66,7 +66,7 @@ fn a_commands_changes_go_by_its_name() {
 }
 
 #[test]
-fn a_mark_comes_with_its_files_buffer() {
+fn a_mark_appears_when_its_file_is_opened() {
     let mut w = followed(Follow::Off);
     named(&mut w, "t", "read", json!([at("/p/g", 3)]));
     assert_eq!(mark(&w), None);
@@ -75,7 +75,7 @@ fn a_mark_comes_with_its_files_buffer() {
 }
 
 #[test]
-fn an_agent_that_does_nothing_is_nowhere() {
+fn an_idle_agent_has_no_mark() {
     let mut w = followed(Follow::On);
     named(&mut w, "t", "read", json!([at(F, 3)]));
     assert!(mark(&w).is_some());
@@ -99,7 +99,7 @@ fn an_agent_that_does_nothing_is_nowhere() {
 }
 
 #[test]
-fn an_agent_that_waits_for_the_user_is_nowhere() {
+fn an_agent_waiting_for_the_user_has_no_mark() {
     let mut w = followed(Follow::Off);
     let tool = json!({ "toolCallId": "t", "kind": "edit", "locations": [at(F, 4)] });
     let options = json!([{ "optionId": "y", "name": "Yes", "kind": "allow_once" }]);
@@ -113,7 +113,7 @@ fn an_agent_that_waits_for_the_user_is_nowhere() {
 }
 
 #[test]
-fn what_is_told_between_turns_moves_nothing() {
+fn updates_between_turns_move_nothing() {
     let mut w = followed(Follow::On);
     w.ends_turn("end_turn");
     named(&mut w, "t", "read", json!([at(F, 3)]));
@@ -121,7 +121,7 @@ fn what_is_told_between_turns_moves_nothing() {
 }
 
 #[test]
-fn a_session_that_is_closed_leaves_no_mark() {
+fn a_closed_session_leaves_no_mark() {
     let mut w = followed(Follow::On);
     named(&mut w, "t", "read", json!([at(F, 3)]));
     w.happens(Event::Close { session: S1 });
@@ -129,7 +129,7 @@ fn a_session_that_is_closed_leaves_no_mark() {
 }
 
 #[test]
-fn edits_alone_can_be_followed() {
+fn following_can_be_limited_to_edits() {
     let mut w = followed(Follow::Edits);
     named(&mut w, "t", "read", json!([at(F, 3)]));
     named(&mut w, "u", "edit", json!([at(F, 5)]));
@@ -143,7 +143,7 @@ fn edits_alone_can_be_followed() {
 }
 
 #[test]
-fn the_mode_is_told_and_begins_as_configured() {
+fn the_mode_is_announced_and_starts_as_configured() {
     let mut w = World::ready();
     let toggle = |w: &mut World| {
         let (session, to) = (S1, None);
@@ -205,7 +205,7 @@ proptest! {
     /// The editor visits at most the places the agent named, one per frame, and never returns to an
     /// earlier one.
     #[test]
-    fn each_place_is_gone_to_once_at_most(deeds in vec(deed(), 0..30)) {
+    fn each_place_is_visited_at_most_once(deeds in vec(deed(), 0..30)) {
         let mut w = followed(Follow::On);
         let mut places = 0;
         for (n, deed) in deeds.into_iter().enumerate() {

@@ -79,7 +79,7 @@ fn check(story: impl FnOnce(&mut World), want: &[&str]) {
 }
 
 #[test]
-fn locations_count_that_are_new() {
+fn only_new_locations_are_places() {
     check(|w| named(w, "t", "read", json!([at(F, 3)])), &["/p/f:3"]);
     // A location that arrives with an update.
     check(
@@ -119,7 +119,7 @@ fn locations_count_that_are_new() {
 }
 
 #[test]
-fn places_lie_in_the_sessions_folders() {
+fn places_are_limited_to_the_sessions_folders() {
     check(
         |w| {
             named(w, "t", "read", json!([at("/etc/passwd", 1)]));
@@ -132,7 +132,7 @@ fn places_lie_in_the_sessions_folders() {
 }
 
 #[test]
-fn a_diff_without_a_location_tells_its_file_and_its_row() {
+fn a_diff_without_a_location_supplies_file_and_row() {
     let diff = |path: &str, old: Option<&str>, new: &str| {
         json!({
             "toolCallId": "t", "kind": "edit",
@@ -158,7 +158,7 @@ fn a_diff_without_a_location_tells_its_file_and_its_row() {
 }
 
 #[test]
-fn a_permissions_tool_call_is_one_too() {
+fn a_permissions_tool_call_is_a_place() {
     check(
         |w| {
             let tool = json!({ "toolCallId": "t", "kind": "edit", "locations": [at(F, 4)] });
@@ -202,7 +202,7 @@ fn reads_and_writes_through_the_client_are_places() {
 }
 
 #[test]
-fn a_read_with_a_location_before_it_is_one_place() {
+fn a_read_after_its_location_is_one_place() {
     check(
         |w| {
             named(w, "t", "read", json!([at(F, 3)]));
@@ -213,7 +213,7 @@ fn a_read_with_a_location_before_it_is_one_place() {
 }
 
 #[test]
-fn what_an_agent_writes_by_itself_is_a_place() {
+fn an_agents_change_on_disk_is_a_place() {
     check(
         |w| {
             w.disk.put("/p/g", "0\none\n");
@@ -231,7 +231,7 @@ fn what_an_agent_writes_by_itself_is_a_place() {
 }
 
 #[test]
-fn a_change_that_was_announced_moves_nothing() {
+fn an_announced_change_moves_nothing() {
     check(
         |w| {
             named(w, "t", "edit", json!([at("/p/g", 2)]));
@@ -272,7 +272,7 @@ fn a_change_that_was_announced_moves_nothing() {
 }
 
 #[test]
-fn what_the_user_does_is_no_place() {
+fn the_users_edits_are_no_place() {
     check(
         |w| {
             let buf = w.buf(F);

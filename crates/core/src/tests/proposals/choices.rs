@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_choice_by_hunks_allows_and_is_carried_out_on_what_is_written() {
+fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     w.model.feedback = true;
     decide(&mut w, Accept, 1);
@@ -23,7 +23,7 @@ fn a_choice_by_hunks_allows_and_is_carried_out_on_what_is_written() {
 }
 
 #[test]
-fn a_choice_is_carried_out_on_lines_that_have_moved() {
+fn a_choice_is_applied_to_moved_lines() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     decide(&mut w, Reject, 1);
     types(&mut w, 0, 0, &["mine"]);
@@ -35,7 +35,7 @@ fn a_choice_is_carried_out_on_lines_that_have_moved() {
 }
 
 #[test]
-fn a_choice_is_carried_out_on_a_file_in_no_buffer() {
+fn a_choice_is_applied_to_a_file_without_a_buffer() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     w.prompts("hi");
@@ -57,7 +57,7 @@ fn a_choice_is_carried_out_on_a_file_in_no_buffer() {
 }
 
 #[test]
-fn a_created_file_that_was_rejected_beside_another_is_deleted() {
+fn a_rejected_new_file_beside_an_accepted_one_is_deleted() {
     let mut w = asked(
         OLD,
         &[diff(F, Some("two"), "TWO"), diff("/p/new", None, "a\n")],
@@ -77,7 +77,7 @@ fn a_created_file_that_was_rejected_beside_another_is_deleted() {
 }
 
 #[test]
-fn a_choice_that_nothing_comes_of_is_forgotten_with_the_turn() {
+fn an_unused_choice_ends_with_the_turn() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
@@ -88,7 +88,7 @@ fn a_choice_that_nothing_comes_of_is_forgotten_with_the_turn() {
 }
 
 #[test]
-fn what_was_written_instead_of_the_rejected_is_left_to_be_reviewed() {
+fn other_text_in_place_of_a_rejected_hunk_is_reviewed() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
@@ -99,7 +99,7 @@ fn what_was_written_instead_of_the_rejected_is_left_to_be_reviewed() {
 }
 
 #[test]
-fn a_rejected_part_of_a_change_of_a_change_goes_back_to_the_first_change() {
+fn rejecting_part_of_a_second_change_restores_the_first() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     open(&mut w, F);
@@ -120,7 +120,7 @@ fn a_rejected_part_of_a_change_of_a_change_goes_back_to_the_first_change() {
 }
 
 #[test]
-fn a_conflict_is_decided_as_it_was_proposed() {
+fn a_choice_applies_to_a_conflict() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     open(&mut w, F);
@@ -167,13 +167,13 @@ fn check_on_disk(is_open: bool) {
 }
 
 #[test]
-fn a_choice_is_carried_out_on_what_the_agent_writes_to_disk() {
+fn a_choice_is_applied_to_the_agents_write_to_disk() {
     check_on_disk(true);
     check_on_disk(false);
 }
 
 #[test]
-fn a_choice_waits_for_what_is_told_after_the_turn() {
+fn a_choice_waits_for_changes_reported_after_the_turn() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
@@ -185,7 +185,7 @@ fn a_choice_waits_for_what_is_told_after_the_turn() {
 }
 
 #[test]
-fn a_proposal_is_located_in_what_others_write_meanwhile() {
+fn a_proposal_is_located_again_after_changes_of_others() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     w.settle();
@@ -203,7 +203,7 @@ fn a_proposal_is_located_in_what_others_write_meanwhile() {
 }
 
 #[test]
-fn a_deletion_is_decided_as_it_was_proposed() {
+fn a_choice_applies_to_a_deletion() {
     for (is_open, action) in [
         (true, Accept),
         (false, Accept),

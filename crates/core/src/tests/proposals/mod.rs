@@ -130,7 +130,7 @@ fn check_drawn(text: &str, diffs: &[Value], want: &[&str]) {
 }
 
 #[test]
-fn diffs_of_all_kinds_are_drawn_where_they_would_be() {
+fn diffs_of_all_kinds_are_drawn_at_their_place() {
     let whole = ["1+1 proposed 1/2: TWO", "3+1 proposed 2/2: FOUR"];
     check_drawn(OLD, &[diff(F, Some(OLD), NEW)], &whole);
     check_drawn(OLD, &[diff(F, None, NEW)], &whole);
@@ -152,7 +152,7 @@ fn diffs_of_all_kinds_are_drawn_where_they_would_be() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_in_the_question_and_shown_as_it_came() {
+fn a_diff_that_does_not_fit_is_reported_and_shown_unchanged() {
     let w = asked(
         OLD,
         &[diff(F, Some("six"), "SIX"), diff(F, Some("two"), "TWO")],
@@ -174,7 +174,7 @@ fn what_does_not_fit_is_said_in_the_question_and_shown_as_it_came() {
 }
 
 #[test]
-fn of_several_places_the_one_at_the_calls_location_is_shown() {
+fn an_ambiguous_diff_is_shown_at_the_calls_location() {
     let mut w = World::ready();
     w.disk.put(F, "x\na\nx\nb\nx\n");
     open(&mut w, F);
@@ -190,7 +190,7 @@ fn of_several_places_the_one_at_the_calls_location_is_shown() {
 }
 
 #[test]
-fn a_proposal_moves_with_the_users_edits_and_is_located_again() {
+fn a_proposal_follows_the_users_edits() {
     let mut w = asked(
         OLD,
         &[diff(F, Some("two\nthree\nfour"), "TWO\nthree\nfour")],
@@ -224,7 +224,7 @@ fn a_file_shows_its_proposals_when_it_is_opened() {
 }
 
 #[test]
-fn a_preview_that_is_switched_off_is_gone() {
+fn a_disabled_preview_is_not_drawn() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     let limits = w.model.limits;
     w.happens(Event::Configure {
@@ -239,7 +239,7 @@ fn a_preview_that_is_switched_off_is_gone() {
 }
 
 #[test]
-fn a_link_to_a_file_is_that_file() {
+fn a_proposal_through_a_link_applies_to_its_target() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     w.disk.links.insert("/p/link".into(), F.into());

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn all_accepted_answers_by_the_option_that_allows_once() {
+fn accepting_all_hunks_answers_allow_once() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     decide(&mut w, Accept, 1);
     assert_eq!(
@@ -20,7 +20,7 @@ fn all_accepted_answers_by_the_option_that_allows_once() {
 }
 
 #[test]
-fn all_rejected_answers_by_the_option_that_rejects_once() {
+fn rejecting_all_hunks_answers_reject_once() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     decide_all(&mut w, Reject);
     assert_eq!(answered(&w, "0"), "no");
@@ -48,7 +48,7 @@ fn check_asked(options: &Value, action: ReviewAction) {
 }
 
 #[test]
-fn never_is_an_option_guessed() {
+fn an_ambiguous_option_is_never_guessed() {
     let option = |id: &str, kind: &str| json!({ "optionId": id, "name": id, "kind": kind });
     let twice = json!([option("a", "allow_once"), option("b", "allow_once")]);
     let always = json!([option("a", "allow_always"), option("b", "reject_always")]);
@@ -59,7 +59,7 @@ fn never_is_an_option_guessed() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_not_decided_by_hunks() {
+fn a_partly_shown_proposal_is_not_decided_by_hunks() {
     let mut w = asked(
         OLD,
         &[diff(F, Some("six"), "SIX"), diff(F, Some("two"), "TWO")],
@@ -75,7 +75,7 @@ fn what_cannot_be_shown_is_not_decided_by_hunks() {
 }
 
 #[test]
-fn an_answer_in_the_window_ends_the_preview_and_keeps_what_was_chosen() {
+fn an_answer_in_the_window_ends_the_preview_and_keeps_choices() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     decide(&mut w, Reject, 3);
     w.happens(Event::PermissionAnswer {
@@ -88,7 +88,7 @@ fn an_answer_in_the_window_ends_the_preview_and_keeps_what_was_chosen() {
 }
 
 #[test]
-fn a_question_that_ends_takes_its_preview_along() {
+fn a_preview_ends_with_its_question() {
     type End = fn(&mut World);
     let ends: [End; 3] = [
         |w| w.notifies(A1, "$/cancel_request", &json!({ "requestId": 0 })),
@@ -128,7 +128,7 @@ fn two_questions_on_one_file_have_their_own_labels_and_the_older_comes_first() {
 }
 
 #[test]
-fn the_diff_may_come_before_the_question_or_after_it_and_a_reason_leaves_it() {
+fn the_diff_may_arrive_before_or_after_the_question() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     open(&mut w, F);
@@ -146,7 +146,7 @@ fn the_diff_may_come_before_the_question_or_after_it_and_a_reason_leaves_it() {
 }
 
 #[test]
-fn a_pending_call_is_previewed_and_a_choice_counts_for_its_result() {
+fn a_choice_on_a_pending_calls_preview_applies_to_its_result() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     open(&mut w, F);
@@ -171,7 +171,7 @@ fn a_pending_call_is_previewed_and_a_choice_counts_for_its_result() {
 }
 
 #[test]
-fn a_call_that_was_asked_about_is_not_previewed_again() {
+fn an_answered_call_is_not_previewed_again() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     w.updates(json!({
         "sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "pending",

@@ -26,7 +26,7 @@ fn the_entry_shows_the_command_the_end_of_the_output_and_how_it_ended() {
 }
 
 #[test]
-fn a_command_is_shown_once_and_its_folder_if_it_is_another() {
+fn a_command_is_shown_once_with_its_folder_if_different() {
     let mut world = World::ready();
     let script = "cd /q && make";
     world.creates(
@@ -43,7 +43,7 @@ fn a_command_is_shown_once_and_its_folder_if_it_is_another() {
 }
 
 #[test]
-fn output_that_comes_before_its_terminal_is_announced_is_shown() {
+fn output_before_its_terminal_is_announced_is_shown() {
     let mut world = World::ready();
     world.tells(
         "t",
@@ -77,7 +77,7 @@ fn output_that_comes_before_its_terminal_is_announced_is_shown() {
 }
 
 #[test]
-fn a_terminal_that_is_only_told_of_is_shown_where_it_was_told() {
+fn a_terminal_known_only_from_meta_is_shown_in_its_call() {
     let mut world = World::ready();
     world.updates(json!({
         "sessionUpdate": "tool_call",
@@ -107,7 +107,7 @@ fn a_terminal_that_is_only_told_of_is_shown_where_it_was_told() {
 }
 
 #[test]
-fn all_of_the_output_sent_again_replaces_it() {
+fn resent_output_replaces_the_old() {
     let mut world = World::ready();
     world.shows("x");
     assert_eq!(world.entry(), ["terminal x"]);
@@ -123,7 +123,7 @@ fn all_of_the_output_sent_again_replaces_it() {
 }
 
 #[test]
-fn what_a_call_says_of_its_output_stands_in_for_what_was_not_told() {
+fn a_calls_raw_output_replaces_missing_terminal_output() {
     let mut world = World::ready();
     world.shows("x");
     world.tells("t", json!({ "terminal_info": { "terminal_id": "x" } }));
@@ -143,7 +143,7 @@ fn what_a_call_says_of_its_output_stands_in_for_what_was_not_told() {
 }
 
 #[test]
-fn what_is_told_aside_is_merged_and_an_update_with_nothing_else_is_kept() {
+fn meta_is_merged_even_from_updates_with_only_meta() {
     let mut world = World::ready();
     world.tells("t", json!({ "one": { "a": 1, "b": 2 }, "x": 1 }));
     world.tells("t", json!({ "one": { "b": 3 }, "y": 2 }));

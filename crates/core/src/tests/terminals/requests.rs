@@ -7,7 +7,7 @@ use super::{T1, running};
 use crate::spine::event::Event;
 
 #[test]
-fn a_command_runs_is_waited_for_and_let_go() {
+fn a_command_runs_is_awaited_and_released() {
     let mut world = World::ready();
     world.prompts("go");
     world.skip();
@@ -39,14 +39,14 @@ fn a_command_runs_is_waited_for_and_let_go() {
 }
 
 #[test]
-fn a_command_runs_in_the_sessions_folder_if_it_says_no_other() {
+fn a_command_runs_in_the_sessions_folder_by_default() {
     let world = running();
     let spec = &world.pty.specs[0];
     assert_eq!((spec.cwd.to_str(), spec.columns), (Some("/p"), 120));
 }
 
 #[test]
-fn what_cannot_be_run_is_told() {
+fn a_command_that_cannot_run_is_reported() {
     let mut world = World::ready();
     world.creates("1", json!({ "command": "nowhere" }));
     let want = "nowhere was not found: install it.".to_owned();
@@ -67,7 +67,7 @@ fn what_cannot_be_run_is_told() {
 }
 
 #[test]
-fn killed_then_waited_for_is_answered() {
+fn waiting_for_a_killed_command_is_answered() {
     let mut world = running();
     world.holds(Part::Terminals);
     world.asks_of("2", "kill", "term-1");
@@ -84,7 +84,7 @@ fn killed_then_waited_for_is_answered() {
 }
 
 #[test]
-fn released_while_it_runs_it_ends_and_who_waits_hears_of_it() {
+fn releasing_a_running_command_ends_it_and_answers_waits() {
     let mut world = running();
     world.shows("term-1");
     world.prints_in(T1, "one\r\n");
@@ -100,7 +100,7 @@ fn released_while_it_runs_it_ends_and_who_waits_hears_of_it() {
 }
 
 #[test]
-fn a_wait_can_be_taken_back() {
+fn a_wait_can_be_cancelled() {
     let mut world = running();
     world.asks_of("2", "wait_for_exit", "term-1");
     world.notifies(A1, "$/cancel_request", &json!({ "requestId": 2 }));
@@ -109,7 +109,7 @@ fn a_wait_can_be_taken_back() {
 }
 
 #[test]
-fn a_cancel_ends_what_the_turn_has_started() {
+fn a_cancel_ends_the_turns_commands() {
     let mut world = World::ready();
     world.prompts("a server");
     world.creates("1", json!({ "command": "server" }));
@@ -133,7 +133,7 @@ fn a_cancel_ends_what_the_turn_has_started() {
 }
 
 #[test]
-fn everything_ends_with_the_session() {
+fn commands_end_with_their_session() {
     let mut world = running();
     world.opens(2, "bot");
     world.asks_of("2", "wait_for_exit", "term-1");
@@ -149,7 +149,7 @@ fn everything_ends_with_the_session() {
 }
 
 #[test]
-fn everything_ends_with_the_agent() {
+fn commands_end_with_their_agent() {
     for end in ["stop", "restart", "crash", "quit"] {
         let mut world = running();
         world.asks_of("2", "wait_for_exit", "term-1");
@@ -167,7 +167,7 @@ fn everything_ends_with_the_agent() {
 }
 
 #[test]
-fn another_life_of_the_agent_has_terminals_of_its_own() {
+fn a_restarted_agent_cannot_use_old_terminals() {
     let mut world = running();
     world.happens(Event::Restart { session: S1 });
     let params = json!({ "sessionId": "s2", "terminalId": "term-1" });

@@ -12,7 +12,7 @@ use crate::spine::ids::TerminalKey;
 use crate::terminals::{Output, State};
 
 #[test]
-fn a_terminal_is_listed_with_what_is_known_of_it() {
+fn a_terminal_is_listed_with_its_state() {
     let mut world = running();
     world.creates(
         "2",
@@ -59,7 +59,7 @@ fn a_window_follows_the_output_frame_by_frame() {
 }
 
 #[test]
-fn lines_told_by_an_agent_end_as_a_terminal_needs_it() {
+fn reported_lines_get_terminal_line_endings() {
     let mut world = World::ready();
     world.shows("x");
     for data in ["one\ntw", "o\r\n\n"] {
@@ -101,7 +101,7 @@ fn frame_of(world: &mut World, output: Output) -> Vec<(u32, bool, usize)> {
 }
 
 #[test]
-fn lists_of_terminals_hear_of_one_that_no_entry_shows() {
+fn starts_and_ends_of_unshown_terminals_wake_the_editor() {
     let mut world = World::ready();
     world.holds(Part::Editor);
     let wakes = |world: &mut World| {
@@ -122,7 +122,7 @@ fn lists_of_terminals_hear_of_one_that_no_entry_shows() {
 }
 
 #[test]
-fn a_frame_brings_little_and_shares_it_fairly() {
+fn a_frame_has_bounded_output_shared_fairly() {
     let mut world = running();
     for id in ["2", "3"] {
         world.creates(id, json!({ "command": "make" }));
@@ -144,7 +144,7 @@ fn a_frame_brings_little_and_shares_it_fairly() {
 }
 
 #[test]
-fn who_falls_behind_is_shown_the_end_and_at_last_all_that_is_kept() {
+fn a_window_that_falls_behind_shows_the_end_then_all_kept_output() {
     let mut world = running();
     world.holds(Part::Editor);
     world.happens(Event::Terminal(TerminalEvent::Shown {
@@ -178,7 +178,7 @@ fn who_falls_behind_is_shown_the_end_and_at_last_all_that_is_kept() {
 }
 
 #[test]
-fn who_types_sees_the_end_and_waits_for_nothing() {
+fn while_typing_only_the_end_of_output_is_shown() {
     let mut world = running();
     world.holds(Part::Editor);
     world.happens(Event::Terminal(TerminalEvent::Shown {
@@ -209,7 +209,7 @@ fn who_types_sees_the_end_and_waits_for_nothing() {
 }
 
 #[test]
-fn what_a_user_types_reaches_what_runs() {
+fn input_reaches_only_running_commands() {
     let mut world = running();
     let types = |world: &mut World| {
         world.happens(Event::Terminal(TerminalEvent::Input {
@@ -231,7 +231,7 @@ fn what_a_user_types_reaches_what_runs() {
 }
 
 #[test]
-fn hundreds_of_terminals_that_are_over_are_kept_small() {
+fn hundreds_of_ended_terminals_use_little_memory() {
     let mut world = World::ready();
     let text = "x\n".repeat(50_000);
     for index in 1..=600u32 {

@@ -68,7 +68,7 @@ fn a_file_is_read_as_an_agent_reads_it() {
 }
 
 #[test]
-fn what_a_tool_writes_is_reviewed_and_belongs_to_the_turn() {
+fn a_tools_write_is_reviewed_as_part_of_the_turn() {
     let mut w = running();
     w.tool_asks(1, 1, read("/p/f"));
     w.edits(|editor, disk, out| editor.open("/p/f".as_ref(), disk, out));
@@ -101,7 +101,7 @@ fn the_user_is_asked_in_the_tools_name() {
 }
 
 #[test]
-fn a_call_that_is_over_asks_nothing_any_more() {
+fn requests_of_an_ended_call_are_refused() {
     for (how, end) in [
         (
             "done",

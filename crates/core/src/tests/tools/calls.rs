@@ -32,7 +32,7 @@ fn shown(w: &World) -> (String, Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn a_call_that_is_allowed_runs_and_is_answered() {
+fn an_allowed_call_runs_and_is_answered() {
     let mut w = World::with_tools();
     w.begins(5, "look");
     assert_eq!(chat(&w), "❯ hi\n\n○ ◦ The look  pending");
@@ -50,7 +50,7 @@ fn a_call_that_is_allowed_runs_and_is_answered() {
 }
 
 #[test]
-fn a_call_comes_without_a_beginning_and_outside_a_turn_as_well() {
+fn a_call_may_arrive_unannounced_and_outside_a_turn() {
     let mut w = World::with_tools();
     w.ends_turn("end_turn");
     w.skip();
@@ -67,7 +67,7 @@ fn a_call_comes_without_a_beginning_and_outside_a_turn_as_well() {
 }
 
 #[test]
-fn what_a_tool_gives_back_is_shown_as_what_it_is() {
+fn a_tools_result_is_shown_by_its_content_type() {
     let mut w = World::with_tools();
     w.uses(1, "look", json!({}));
     let image = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA" });
@@ -82,7 +82,7 @@ fn what_a_tool_gives_back_is_shown_as_what_it_is() {
 }
 
 #[test]
-fn what_cannot_be_called_is_an_error() {
+fn calling_an_unavailable_tool_is_an_error() {
     let mut w = World::with_tools();
     let off = |on| Event::ToolSwitched {
         name: "look".into(),
@@ -113,7 +113,7 @@ fn what_cannot_be_called_is_an_error() {
 }
 
 #[test]
-fn a_tool_that_is_switched_off_while_the_user_is_asked_does_not_run() {
+fn a_tool_disabled_during_its_question_does_not_run() {
     let mut w = World::with_tools();
     w.uses(1, "change", json!({}));
     w.happens(Event::ToolSwitched {
@@ -129,7 +129,7 @@ fn a_tool_that_is_switched_off_while_the_user_is_asked_does_not_run() {
 }
 
 #[test]
-fn wrong_arguments_are_shown_and_have_been_answered() {
+fn a_call_with_wrong_arguments_is_only_shown() {
     let mut w = World::with_tools();
     for begins in [true, false] {
         if begins {
@@ -148,7 +148,7 @@ fn wrong_arguments_are_shown_and_have_been_answered() {
 }
 
 #[test]
-fn the_user_is_asked_with_all_that_the_call_says() {
+fn the_question_shows_all_arguments() {
     let mut w = World::with_tools();
     w.uses(1, "change", json!({ "note": "two\nlines", "count": 2 }));
     w.saw(&["permission 1 of 1 requested"]);
@@ -180,7 +180,7 @@ fn the_user_is_asked_with_all_that_the_call_says() {
 }
 
 #[test]
-fn the_edits_of_a_file_are_read_as_a_diff() {
+fn edits_of_a_file_are_shown_as_a_diff() {
     let mut w = World::with_tools();
     w.disk.put("/p/f", "a\nc\n");
     let mut all = tools();
@@ -196,7 +196,7 @@ fn the_edits_of_a_file_are_read_as_a_diff() {
 }
 
 #[test]
-fn a_tool_of_the_users_hides_nothing_behind_a_diff() {
+fn a_user_defined_tools_arguments_are_not_shown_as_a_diff() {
     let mut w = World::with_tools();
     w.disk.put("/p/f", "a\nc\n");
     let edit = json!({ "old_text": "a\n", "new_text": "b\n" });
@@ -210,7 +210,7 @@ fn a_tool_of_the_users_hides_nothing_behind_a_diff() {
 }
 
 #[test]
-fn a_tool_that_is_defined_anew_while_the_user_is_asked_does_not_run() {
+fn a_tool_redefined_during_its_question_does_not_run() {
     let mut w = World::with_tools();
     w.uses(1, "change", json!({}));
     let mut all = tools();
@@ -290,7 +290,7 @@ fn rules_answer_before_the_user_is_asked() {
 }
 
 #[test]
-fn how_far_a_call_is_is_told_and_shown() {
+fn a_calls_progress_is_announced_and_shown() {
     let mut w = World::with_tools();
     w.uses(1, "look", json!({}));
     w.skip();
@@ -313,7 +313,7 @@ fn how_far_a_call_is_is_told_and_shown() {
 }
 
 #[test]
-fn a_call_counts_among_the_tools() {
+fn a_call_counts_as_a_running_tool() {
     let mut w = World::with_tools();
     w.uses(1, "look", json!({}));
     let running = |w: &World| w.model.snapshot().sessions[0].tools.running;

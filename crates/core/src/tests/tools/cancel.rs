@@ -21,7 +21,7 @@ fn three() -> World {
 }
 
 #[test]
-fn whatever_ends_a_turn_or_its_agent_ends_its_calls() {
+fn calls_end_with_their_turn_or_agent() {
     let session = S1;
     let ends: [Story; 5] = [
         ("cancel", |w| w.happens(Event::Cancel { session: S1 })),
@@ -65,7 +65,7 @@ fn whatever_ends_a_turn_or_its_agent_ends_its_calls() {
 }
 
 #[test]
-fn a_call_that_comes_when_its_turn_is_cancelled_does_not_run_and_the_next_one_does() {
+fn a_call_during_a_cancel_does_not_run_and_a_later_one_does() {
     let mut w = World::with_tools();
     w.happens(Event::Cancel { session: S1 });
     w.skip();
@@ -90,7 +90,7 @@ fn a_cancel_outside_a_turn_ends_the_calls_there() {
 }
 
 #[test]
-fn a_caller_gives_up() {
+fn a_caller_abandons_its_call() {
     let mut w = three();
     for number in 1..=4 {
         w.happens(Event::ToolGivenUp { id: id(number) });
@@ -107,7 +107,7 @@ fn a_caller_gives_up() {
 }
 
 #[test]
-fn a_handler_that_takes_too_long_is_stopped() {
+fn a_handler_past_its_time_limit_is_stopped() {
     let mut w = World::with_tools();
     w.uses(1, "look", json!({}));
     w.skip();
@@ -123,7 +123,7 @@ fn a_handler_that_takes_too_long_is_stopped() {
 }
 
 #[test]
-fn a_tool_without_a_limit_takes_its_time() {
+fn a_tool_without_a_time_limit_is_not_stopped() {
     let mut w = World::with_tools();
     let mut all = tools();
     all[0].limit_ms = None;
@@ -137,7 +137,7 @@ fn a_tool_without_a_limit_takes_its_time() {
 }
 
 #[test]
-fn the_time_the_user_takes_does_not_count_and_the_caller_hears_of_it() {
+fn the_users_time_does_not_count_and_is_reported_to_the_caller() {
     let mut w = World::with_tools();
     w.uses(1, "change", json!({}));
     w.skip();

@@ -17,7 +17,7 @@ fn servers(w: &World) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_offered_is_told_when_it_changes() {
+fn a_changed_offer_is_sent() {
     let mut w = World::new();
     let switch = |name: &str, on| Event::ToolSwitched {
         name: name.into(),
@@ -44,7 +44,7 @@ fn what_is_offered_is_told_when_it_changes() {
 }
 
 #[test]
-fn an_agent_is_given_the_proxy_and_a_token_that_is_let_in_before_it_knows() {
+fn a_token_is_admitted_before_the_agent_receives_it() {
     let mut w = World::new();
     w.has_tools();
     w.skip();
@@ -67,7 +67,7 @@ fn an_agent_is_given_the_proxy_and_a_token_that_is_let_in_before_it_knows() {
 }
 
 #[test]
-fn each_time_a_session_is_opened_its_token_is_another_one() {
+fn each_opening_of_a_session_uses_a_new_token() {
     let mut w = World::with_tools();
     w.happens(Event::Restart { session: S1 });
     w.opens_with_tools(2);
@@ -87,7 +87,7 @@ fn each_time_a_session_is_opened_its_token_is_another_one() {
 }
 
 #[test]
-fn an_agent_that_is_gone_is_shut_out() {
+fn an_exited_agents_token_is_revoked() {
     let mut w = World::with_tools();
     w.exits(A1, "signal 9", &[]);
     assert!(w.was_told("shut out 1"));
@@ -97,7 +97,7 @@ fn an_agent_that_is_gone_is_shut_out() {
 }
 
 #[test]
-fn nothing_is_offered_where_nothing_is_wanted_or_there() {
+fn nothing_is_offered_if_unwanted_or_unavailable() {
     for (is_wanted, has_door, has_tools) in [
         (false, true, true),
         (true, false, true),
@@ -119,7 +119,7 @@ fn nothing_is_offered_where_nothing_is_wanted_or_there() {
 }
 
 #[test]
-fn a_proxy_that_is_not_there_is_told_of_once() {
+fn a_missing_proxy_is_reported_once() {
     let mut w = World::new();
     w.has_tools();
     w.happens(Event::ToolDoor(Door {
@@ -133,7 +133,7 @@ fn a_proxy_that_is_not_there_is_told_of_once() {
 }
 
 #[test]
-fn a_server_that_has_failed_is_offered_to_nobody() {
+fn a_failed_server_is_not_offered() {
     let mut w = World::new();
     w.has_tools();
     w.skip();

@@ -48,7 +48,7 @@ impl World {
 const TITLE: &str = "mcp__neovim__look";
 
 #[test]
-fn a_call_and_its_announcement_are_one_whichever_comes_first() {
+fn a_call_and_its_announcement_are_one_entry_in_any_order() {
     let a = || json!({ "a": 1 });
     let orders: [Story; 6] = [
         ("announced", |w| {
@@ -117,7 +117,7 @@ fn a_call_and_its_announcement_are_one_whichever_comes_first() {
 }
 
 #[test]
-fn a_call_that_was_over_at_once_is_announced_all_the_same() {
+fn a_completed_call_is_matched_with_a_later_announcement() {
     let mut w = World::with_tools();
     w.uses(1, "look", json!({ "a": 1 }));
     w.tool_is_done(1, "seen");
@@ -134,7 +134,7 @@ fn a_call_that_was_over_at_once_is_announced_all_the_same() {
 }
 
 #[test]
-fn calls_of_one_tool_find_each_its_own_announcement() {
+fn calls_of_one_tool_match_their_own_announcements() {
     let mut w = World::with_tools();
     for (id, a) in [("t1", 1), ("t2", 2), ("t3", 2)] {
         w.announces(id, TITLE, json!({ "a": a }));
@@ -157,7 +157,7 @@ fn calls_of_one_tool_find_each_its_own_announcement() {
 }
 
 #[test]
-fn what_is_another_call_stays_another_entry() {
+fn different_calls_stay_separate_entries() {
     for (title, input) in [
         (TITLE, json!({ "a": 2 })),
         ("mcp__neovim__change", json!({ "a": 1 })),
@@ -179,7 +179,7 @@ fn what_is_another_call_stays_another_entry() {
 }
 
 #[test]
-fn what_contradicts_a_call_is_shown() {
+fn a_contradicting_announcement_is_shown() {
     let mut w = World::with_tools();
     w.announces("t", TITLE, json!({}));
     w.uses(1, "look", json!({}));
@@ -207,7 +207,7 @@ fn asks_first(w: &mut World, tool: &str, input: &Value, option: &str) {
 }
 
 #[test]
-fn what_the_user_has_allowed_the_agent_is_no_leave_for_the_tool() {
+fn allowing_the_agents_request_does_not_allow_the_tool() {
     let mut w = World::with_tools();
     asks_first(&mut w, "t", &json!({ "a": 1 }), "y");
     w.uses(1, "change", json!({ "a": 1 }));
@@ -215,7 +215,7 @@ fn what_the_user_has_allowed_the_agent_is_no_leave_for_the_tool() {
 }
 
 #[test]
-fn an_agent_does_not_write_over_what_a_call_was() {
+fn an_agents_update_does_not_overwrite_a_call() {
     let mut w = World::with_tools();
     w.uses(1, "look", json!({ "a": 1 }));
     w.skip();
@@ -237,7 +237,7 @@ fn an_agent_does_not_write_over_what_a_call_was() {
 }
 
 #[test]
-fn what_belongs_to_the_announced_call_belongs_to_the_entry() {
+fn updates_of_the_announced_call_apply_to_the_entry() {
     let mut w = World::with_tools();
     w.uses(1, "look", json!({}));
     w.announces("t", TITLE, json!({}));
