@@ -24,9 +24,6 @@ const LAYERS: [&[&str]; 8] = [
 const UPWARD: &[(&str, &str)] = &[
     ("conversation", "model"),
     ("conversation", "view"),
-    ("questions", "conversation"),
-    ("questions", "model"),
-    ("questions", "tools"),
     ("render", "conversation"),
     ("render", "questions"),
     ("render", "spine"),

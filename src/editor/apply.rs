@@ -10,7 +10,6 @@ use super::edit::{self, Edit};
 use super::kit::user;
 use super::nvim::{self, api};
 use super::panel::{Contents, Kind};
-use super::question::Question;
 use super::state::send;
 use super::{
     chat, follow, heard, input, moved, notices, outside, panel, past, question, queue, review,
@@ -45,12 +44,7 @@ pub fn frame(frame: Frame) -> mlua::Result<()> {
                 panel::show(session, Kind::Plan, contents)
             }
             Patch::Queue { session, view } => queue::show(session, view),
-            Patch::Permission(view) => {
-                question::show(question::Kind::Permission, view.map(Question::Permission))
-            }
-            Patch::Elicitation(view) => {
-                question::show(question::Kind::Form, view.map(Question::Form))
-            }
+            Patch::Question(view) => question::show(view),
             Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
             Patch::Follow { session, view } => follow::show(session, view),
             Patch::Terminal {
@@ -209,10 +203,8 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
         Announcement::PermissionRequested { session, id }
         | Announcement::ElicitationRequested { session, id } => {
             let snapshot = super::state::snapshot();
-            // Both kinds share one sequence of ids, and the oldest question is on the screen.
-            let permission = snapshot.permissions.first().map(|open| open.id);
-            let elicitation = snapshot.elicitations.first().map(|open| open.id);
-            let shown = permission.into_iter().chain(elicitation).min();
+            // The oldest one is on the screen.
+            let shown = snapshot.questions.first().map(|open| open.id);
             Some((*session, None, shown == Some(*id)))
         }
         _ => None,

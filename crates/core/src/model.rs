@@ -18,13 +18,13 @@ use crate::conversation::opening::Opening;
 use crate::conversation::options::Options;
 use crate::conversation::plan::Place;
 use crate::conversation::progress::TerminalsTold;
+use crate::conversation::questions::PermissionRequest;
 use crate::conversation::queue::Queue;
 use crate::conversation::reach::Reach;
 use crate::conversation::recall::Recall;
 use crate::conversation::transcript::Transcript;
 pub use crate::conversation::usage::Usage;
-use crate::questions::elicitation::Elicitations;
-use crate::questions::permission::Permissions;
+use crate::questions::Questions;
 use crate::render::markdown::Languages;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
@@ -43,7 +43,7 @@ use crate::workspace::reviews::Reviews;
 use crate::workspace::tracked::Tracked;
 use crate::workspace::window::Windows;
 use acp::client::{self, Initialized};
-use acp::{self, PermissionOption, RequestId, SessionId, ToolCallPatch, Update, Way, rpc};
+use acp::{self, SessionId, Update, Way, rpc};
 
 #[derive(Debug, Default)]
 pub struct Model {
@@ -52,8 +52,7 @@ pub struct Model {
     pub documents: Documents,
     pub reviews: Reviews,
     pub(crate) list: ReviewList,
-    pub permissions: Permissions,
-    pub elicitations: Elicitations,
+    pub questions: Questions,
     pub(crate) terminals_told: TerminalsTold,
     pub proposals: Proposals,
     pub terminals: Terminals,
@@ -107,20 +106,11 @@ pub struct Agent {
     /// Updates for sessions whose id is not known yet: they may precede the answer to
     /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a log line.
     pub early: Vec<(SessionId, Update)>,
-    /// Permission requests of such sessions, with the same limit.
-    pub early_questions: Vec<Question>,
+    /// Permissions of such sessions, held likewise.
+    pub early_permissions: Vec<PermissionRequest>,
 }
 
-/// A permission request as it arrived.
-#[derive(Debug)]
-pub struct Question {
-    pub request: RequestId,
-    pub session: SessionId,
-    pub tool: ToolCallPatch,
-    pub options: Vec<PermissionOption>,
-}
-
-/// Maximum number of updates, and of questions, kept for sessions that are being created.
+/// How many updates, and permissions, are kept for sessions that are being created.
 pub const EARLY_UPDATES: usize = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,7 +255,7 @@ pub enum Phase {
     Starting,
     Idle,
     Running,
-    /// A permission, another question or a log-in waits for the user.
+    /// A question or a log-in waits for the user.
     Waiting,
     Dead,
 }
@@ -337,9 +327,7 @@ impl Model {
             Phase::Starting
         } else if session.agent.is_none() {
             Phase::Dead
-        } else if self.permissions.count(key) + self.elicitations.count(key) > 0
-            || session.login.is_needed
-        {
+        } else if self.questions.wait_in(key) || session.login.is_needed {
             Phase::Waiting
         } else if session.turn.is_some() {
             Phase::Running

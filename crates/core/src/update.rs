@@ -2,11 +2,11 @@
 //!
 //! Invariant: `update` never fails; the model stays consistent for any event.
 
-use super::model::{Call, Model, Question, Session};
+use super::model::{Call, Model, Session};
 use super::text::Text;
+use crate::conversation::questions::{ElicitationRequest, PermissionRequest};
 use crate::conversation::queue::When;
-use crate::questions::elicitation::Asked;
-use crate::questions::permission::unknown_session;
+use crate::spine::asker::unknown_session;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{EditError, Event};
@@ -95,8 +95,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             step,
         } => model.login(session, &method, step, fx),
         Event::Logout { session } => model.logout(session, fx),
-        Event::PermissionAnswer { id, option } => model.permission_answered(id, &option, fx),
-        Event::ElicitationAnswer { id, answer } => model.elicitation_answered(id, answer, fx),
+        Event::Answer { id, answer } => model.question_answered(id, answer, fx),
         Event::Review { action, scope } => {
             model.reviews.begin_decision();
             model.review(action, scope, fx);
@@ -114,7 +113,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             rules,
             follow,
         } => {
-            model.permissions.rules = rules;
+            model.questions.set_rules(rules);
             model.limits = limits;
             model.following.default = follow;
             model.proposals.preview = preview;
@@ -240,7 +239,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::Resolved { token, paths } => {
             if let Some(check) = model.jobs.rules.take(token) {
-                model.rules_checked(token, check, paths, fx);
+                model.rules_checked(&check, paths, fx);
             }
         }
         Event::CheckpointTaken { token, result } => {
@@ -288,7 +287,7 @@ fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut 
             model.request_cancelled(agent, &id, fx);
         }
         Message::Notification(AgentNotification::ElicitationComplete { id }) => {
-            model.elicitation_completed(agent, &id, fx);
+            model.page_is_done(agent, &id, fx);
         }
         Message::Notification(AgentNotification::Unknown { method }) => {
             fx.push(log(Level::Debug, format!("notification {method}: unknown")));
@@ -337,13 +336,13 @@ fn agent_request(
             tool_call,
             options,
         } => {
-            let question = Question {
+            let asked = PermissionRequest {
                 request: id,
                 session,
                 tool: tool_call,
                 options,
             };
-            model.permission_requested(agent, question, fx);
+            model.permission_requested(agent, asked, fx);
         }
         AgentRequest::Elicitation {
             scope,
@@ -351,7 +350,7 @@ fn agent_request(
             message,
             mode,
         } => {
-            let asked = Asked {
+            let asked = ElicitationRequest {
                 request: id,
                 scope,
                 tool,
@@ -410,7 +409,7 @@ fn response(
         Some(Call::Initialize) => model.initialized(agent, result, fx),
         Some(Call::NewSession(key)) => {
             model.session_created(agent, key, result, fx);
-            model.take_early_questions(agent, fx);
+            model.take_early_permissions(agent, fx);
         }
         Some(Call::SetOption {
             session, change, ..

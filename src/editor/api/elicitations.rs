@@ -6,14 +6,15 @@ use serde_json::{Map, Value as Json, json};
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
+use acp_core::questions::Answer;
 use acp_core::questions::elicitation::{Ask, ElicitationAnswer};
 use acp_core::questions::form::{Choice, Field, Kind};
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::ElicitationId;
-use acp_core::view::snapshot::ElicitationInfo;
+use acp_core::spine::ids::QuestionId;
+use acp_core::view::snapshot::{QuestionContent, QuestionInfo};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
-    let list = |()| nvim::list(snapshot().elicitations.iter().map(elicitation));
+    let list = |()| nvim::list(snapshot().questions.iter().filter_map(elicitation));
     module.set("elicitation_list", function("elicitation_list", list)?)?;
     let answer = |(id, action, content): (u64, String, Value)| {
         let answer = match action.as_str() {
@@ -21,8 +22,9 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             "decline" => ElicitationAnswer::Decline,
             _ => ElicitationAnswer::Cancel,
         };
-        let id = ElicitationId(id);
-        send(Event::ElicitationAnswer { id, answer });
+        let id = QuestionId(id);
+        let answer = Answer::Elicitation(answer);
+        send(Event::Answer { id, answer });
         Ok(())
     };
     module.set(
@@ -46,19 +48,22 @@ fn read_content(content: Value) -> mlua::Result<Map<String, Json>> {
     }
 }
 
-fn elicitation(open: &ElicitationInfo) -> Json {
-    let (mode, fields, url) = match &open.ask {
+fn elicitation(open: &QuestionInfo) -> Option<Json> {
+    let QuestionContent::Elicitation { message, ask } = &open.content else {
+        return None;
+    };
+    let (mode, fields, url) = match ask {
         Ask::Form(form) => ("form", Some(form.fields.iter().map(field).collect()), None),
         Ask::Page { page, .. } => ("url", None, Some(&page.url)),
     };
-    json!({
+    Some(json!({
         "id": open.id,
         "session": open.session.0,
-        "message": open.message,
+        "message": message,
         "mode": mode,
         "fields": fields.map(Json::Array),
         "url": url,
-    })
+    }))
 }
 
 fn field(field: &Field) -> Json {

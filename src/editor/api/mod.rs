@@ -26,9 +26,10 @@ use super::nvim;
 use super::state::{send, snapshot};
 use super::{decor, question};
 use acp::PermissionOption;
+use acp_core::questions::Answer;
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::PermissionId;
-use acp_core::view::snapshot::{PermissionInfo, option_kind};
+use acp_core::spine::ids::QuestionId;
+use acp_core::view::snapshot::{QuestionContent, QuestionInfo, option_kind};
 
 /// Returns the table of functions.
 ///
@@ -66,13 +67,14 @@ pub fn module() -> mlua::Result<Table> {
 }
 
 fn permissions(module: &Table) -> mlua::Result<()> {
-    let list = |()| nvim::list(snapshot().permissions.iter().map(permission_data));
+    let list = |()| nvim::list(snapshot().questions.iter().filter_map(permission_data));
     module.set("permission_list", function("permission_list", list)?)?;
     module.set(
         "permission_answer",
         function("permission_answer", |(id, option): (u64, String)| {
-            let id = PermissionId(id);
-            send(Event::PermissionAnswer { id, option });
+            let id = QuestionId(id);
+            let answer = Answer::Option(option);
+            send(Event::Answer { id, answer });
             Ok(())
         })?,
     )?;
@@ -86,7 +88,15 @@ fn permissions(module: &Table) -> mlua::Result<()> {
     module.set("permission_focus", function("permission_focus", focus)?)
 }
 
-fn permission_data(open: &PermissionInfo) -> Json {
+fn permission_data(open: &QuestionInfo) -> Option<Json> {
+    let QuestionContent::Permission {
+        title,
+        tool_call,
+        options,
+    } = &open.content
+    else {
+        return None;
+    };
     let option = |option: &PermissionOption| {
         json!({
             "optionId": option.id,
@@ -94,11 +104,11 @@ fn permission_data(open: &PermissionInfo) -> Json {
             "kind": option_kind(&option.kind),
         })
     };
-    json!({
+    Some(json!({
         "id": open.id,
         "session": open.session.0,
-        "title": open.title,
-        "tool_call": open.tool_call,
-        "options": open.options.iter().map(option).collect::<Vec<_>>(),
-    })
+        "title": title,
+        "tool_call": tool_call,
+        "options": options.iter().map(option).collect::<Vec<_>>(),
+    }))
 }

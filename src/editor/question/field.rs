@@ -6,7 +6,7 @@
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::form::{self, Move, find_row, go, perform, with_form};
-use super::{close, draw, is_meant, replace, valid_window, with};
+use super::{close, draw, is_meant, show, valid_window, with};
 use crate::editor::apply::notify;
 use crate::editor::keys;
 use crate::editor::kit::autocmd::{self, Scope};
@@ -239,7 +239,7 @@ fn finish() -> mlua::Result<()> {
     match next {
         Some(next) => {
             close()?;
-            replace(next)
+            show(next)
         }
         None => draw(),
     }

@@ -11,19 +11,19 @@ use crate::editor::apply::notify;
 use crate::editor::kit::window;
 use crate::editor::nvim::{self, api};
 use crate::editor::{keys, state};
+use acp_core::questions::Answer;
 use acp_core::questions::elicitation::{Ask, ElicitationAnswer};
 use acp_core::questions::form::Form;
 use acp_core::questions::formview::{self, Act, Draft, Row};
-use acp_core::render::view::{ElicitationView, Line};
+use acp_core::render::view::{ElicitationView, Line, QuestionView};
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
-use acp_core::spine::ids::ElicitationId;
+use acp_core::spine::ids::QuestionId;
 
 /// The state of filling in forms.
 #[derive(Debug, Default)]
 pub(super) struct Filling {
-    /// The entries of each form, also of one that another question has replaced temporarily.
-    drafts: BTreeMap<ElicitationId, Draft>,
+    /// The entries of each form, also of one that another question has replaced for a while.
+    drafts: BTreeMap<QuestionId, Draft>,
     /// The meaning of each line.
     rows: Vec<Row>,
     /// The last warning: this answer would drop this draft; the cursor was on this row.
@@ -52,8 +52,8 @@ pub(super) enum Move {
 
 fn form() -> Option<ElicitationView> {
     match shown()? {
-        super::Question::Form(view) => Some(view),
-        super::Question::Permission(_) => None,
+        QuestionView::Form(view) => Some(view),
+        QuestionView::Permission(_) => None,
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn forget_drafts() {
     let shown = form().map(|view| view.id);
     with(|window| {
         window.filling.drafts.retain(|id, _| {
-            let mut open = snapshot.elicitations.iter();
+            let mut open = snapshot.questions.iter();
             Some(*id) == shown || open.any(|open| open.id == id.0)
         });
     });
@@ -292,10 +292,7 @@ fn submit() -> mlua::Result<()> {
 
 fn reply(reply: ElicitationAnswer) -> mlua::Result<()> {
     if let Some(view) = form() {
-        answer(Event::ElicitationAnswer {
-            id: view.id,
-            answer: reply,
-        });
+        answer(view.id, Answer::Elicitation(reply));
     }
     Ok(())
 }

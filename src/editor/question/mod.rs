@@ -24,22 +24,15 @@ use super::kit::{buffer, defer, user, window};
 use super::nvim::api;
 use super::state::{self, send};
 use super::{keys, nvim};
-use acp_core::render::view::{ElicitationView, PermissionView};
+use acp_core::questions::Answer;
+use acp_core::render::view::QuestionView;
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::{PermissionId, SessionKey};
+use acp_core::spine::ids::{QuestionId, SessionKey};
 
 /// The time without a key after which the window may take the focus.
 const REST: Duration = Duration::from_millis(300);
 
-/// A question, ready to be shown.
-#[derive(Debug, Clone)]
-pub enum Question {
-    Permission(PermissionView),
-    /// A form or a page.
-    Form(ElicitationView),
-}
-
-/// The kinds of questions. Each has its buffer, whose filetype users may know.
+/// The kinds of windows. Each has its buffer, whose filetype users may know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Permission,
@@ -47,6 +40,13 @@ pub enum Kind {
 }
 
 impl Kind {
+    fn of(question: &QuestionView) -> Self {
+        match question {
+            QuestionView::Permission(_) => Kind::Permission,
+            QuestionView::Form(_) => Kind::Form,
+        }
+    }
+
     fn filetype(self) -> &'static str {
         match self {
             Kind::Permission => "acp-permission",
@@ -63,32 +63,15 @@ impl Kind {
     }
 }
 
-impl Question {
-    fn kind(&self) -> Kind {
-        match self {
-            Question::Permission(_) => Kind::Permission,
-            Question::Form(_) => Kind::Form,
-        }
-    }
-
-    /// Returns its number; no other permission, form or page has the same.
-    fn id(&self) -> u64 {
-        match self {
-            Question::Permission(view) => view.id.0,
-            Question::Form(view) => view.id.0,
-        }
-    }
-}
-
 /// The window and the question in it.
 #[derive(Debug, Default)]
 pub struct Window {
-    question: Option<Question>,
+    question: Option<QuestionView>,
     /// The question to show once the user has left the field they type into.
-    next: Option<Option<Question>>,
+    next: Option<Option<QuestionView>>,
     bufs: BTreeMap<Kind, i32>,
     /// The buffer and the question that the keys were mapped for.
-    keyed: Option<(i32, u64)>,
+    keyed: Option<(i32, QuestionId)>,
     win: Option<i32>,
     /// Where the user was before the window got the focus.
     home: Option<i32>,
@@ -98,7 +81,7 @@ pub struct Window {
     /// The user has left the window: it takes the focus only on request.
     is_left: bool,
     /// The permission that the user has to answer before anything else.
-    asked: Option<PermissionId>,
+    asked: Option<QuestionId>,
     /// Its files have been opened, as the configuration has it.
     is_opened: bool,
     /// Number of the question's places that the user has visited.
@@ -112,7 +95,7 @@ fn with<R: Default>(body: impl FnOnce(&mut Window) -> R) -> R {
     state::with(|editor| body(&mut editor.question.borrow_mut())).unwrap_or_default()
 }
 
-fn shown() -> Option<Question> {
+fn shown() -> Option<QuestionView> {
     with(|window| window.question.clone())
 }
 
@@ -128,21 +111,10 @@ pub fn start() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Shows a question, or closes the window if it shows one of this kind.
-pub fn show(kind: Kind, question: Option<Question>) -> mlua::Result<()> {
-    let is_other_kind = with(|window| {
-        let last = window.next.as_ref().unwrap_or(&window.question);
-        last.as_ref().is_none_or(|last| last.kind() != kind)
-    });
-    match question {
-        None if is_other_kind => Ok(()),
-        question => replace(question),
-    }
-}
-
-fn replace(question: Option<Question>) -> mlua::Result<()> {
-    let id = question.as_ref().map(Question::id);
-    let is_other = with(|window| window.question.as_ref().map(Question::id) != id);
+/// Shows a question, or closes the window.
+pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
+    let id = question.as_ref().map(QuestionView::id);
+    let is_other = with(|window| window.question.as_ref().map(QuestionView::id) != id);
     if is_other && field::is_open() {
         // What the user is typing must not land in the window below.
         with(|window| window.next = Some(question));
@@ -156,7 +128,7 @@ fn replace(question: Option<Question>) -> mlua::Result<()> {
         focus::watch_keys()?;
         return close();
     };
-    if shown().is_some_and(|shown| shown.kind() != question.kind()) {
+    if shown().is_some_and(|shown| Kind::of(&shown) != Kind::of(&question)) {
         close()?;
     }
     with(|window| {
@@ -170,14 +142,14 @@ fn replace(question: Option<Question>) -> mlua::Result<()> {
         }
     });
     match &question {
-        Question::Permission(view) => permission::came(view)?,
-        Question::Form(view) => form::came(view, is_other),
+        QuestionView::Permission(view) => permission::came(view)?,
+        QuestionView::Form(view) => form::came(view, is_other),
     }
     draw()?;
     if is_other {
         form::go_to_first()?;
     }
-    if with(|window| window.asked.map(|asked| asked.0)) == id {
+    if with(|window| window.asked) == id {
         focus()?;
     }
     if is_other {
@@ -202,10 +174,10 @@ pub fn focus() -> mlua::Result<bool> {
 }
 
 /// Goes to the window to have an option chosen, as soon as it shows this permission.
-pub fn ask(id: PermissionId) -> mlua::Result<()> {
+pub fn ask(id: QuestionId) -> mlua::Result<()> {
     with(|window| window.asked = Some(id));
     match shown() {
-        Some(Question::Permission(view)) if view.id == id => focus().map(drop),
+        Some(QuestionView::Permission(view)) if view.id == id => focus().map(drop),
         _ => Ok(()),
     }
 }
@@ -236,9 +208,9 @@ fn is_meant() -> bool {
 }
 
 /// Sends the user's answer; no key answers this question again.
-fn answer(event: Event) {
+fn answer(id: QuestionId, answer: Answer) {
     with(|window| window.is_answered = true);
-    send(event);
+    send(Event::Answer { id, answer });
 }
 
 fn valid_window() -> mlua::Result<Option<i32>> {
@@ -272,11 +244,11 @@ fn draw() -> mlua::Result<()> {
     let Some(question) = shown() else {
         return Ok(());
     };
-    let buf = buffer(question.kind())?;
+    let buf = buffer(Kind::of(&question))?;
     let known = valid_window()?;
     let (lines, row, least, tenths) = match &question {
-        Question::Permission(view) => (permission::lines(view), None, 40, 7),
-        Question::Form(view) => {
+        QuestionView::Permission(view) => (permission::lines(view), None, 40, 7),
+        QuestionView::Form(view) => {
             let before = known.map_or(Ok(0), window::row)?;
             let (lines, row) = form::lines(view, before);
             (lines, row, 60, 8)
@@ -290,7 +262,7 @@ fn draw() -> mlua::Result<()> {
             api::<()>("nvim_win_set_config", (win, config))?;
             win
         }
-        None => open(buf, config, question.kind())?,
+        None => open(buf, config, Kind::of(&question))?,
     };
     if let Some(row) = row {
         window::set_row(win, row)?;
@@ -300,8 +272,8 @@ fn draw() -> mlua::Result<()> {
         set_keys(buf, &question)?;
     }
     match question {
-        Question::Permission(_) => Ok(()),
-        Question::Form(_) => {
+        QuestionView::Permission(_) => Ok(()),
+        QuestionView::Form(_) => {
             form::show_all(win)?;
             field::place(win)
         }
@@ -322,7 +294,7 @@ fn open(buf: i32, config: Table, kind: Kind) -> mlua::Result<i32> {
 }
 
 /// Returns the frame of the window; its footer says how to get there and which keys matter.
-fn frame(question: &Question, size: Size) -> mlua::Result<Frame> {
+fn frame(question: &QuestionView, size: Size) -> mlua::Result<Frame> {
     let is_here = valid_window()? == Some(window::here()?);
     let (is_left, is_over) = with(|window| (window.is_left, window.next.is_some()));
     let mut footer = if is_over {
@@ -337,7 +309,7 @@ fn frame(question: &Question, size: Size) -> mlua::Result<Frame> {
         String::new()
     };
     let (title, waiting, spot) = match question {
-        Question::Permission(view) => {
+        QuestionView::Permission(view) => {
             footer.push_str(&permission::hint(view, size.is_cut));
             let spot = match permission::is_aside(view) {
                 true => Spot::Corner,
@@ -345,7 +317,7 @@ fn frame(question: &Question, size: Size) -> mlua::Result<Frame> {
             };
             (&view.title, view.waiting, spot)
         }
-        Question::Form(view) => {
+        QuestionView::Form(view) => {
             if is_here {
                 footer.push_str(&form::hint(&view.ask));
             }
@@ -386,7 +358,7 @@ fn buffer(kind: Kind) -> mlua::Result<i32> {
     Ok(buf)
 }
 
-fn set_keys(buf: i32, question: &Question) -> mlua::Result<()> {
+fn set_keys(buf: i32, question: &QuestionView) -> mlua::Result<()> {
     let old: Vec<Table> = api("nvim_buf_get_keymap", (buf, "n"))?;
     for map in old {
         let lhs: String = map.get("lhs")?;
@@ -395,12 +367,12 @@ fn set_keys(buf: i32, question: &Question) -> mlua::Result<()> {
     for (key, to) in [("j", "gj"), ("k", "gk"), ("<Down>", "gj"), ("<Up>", "gk")] {
         keys::map_to(buf, "n", key, "Goes to the next row on the screen", to)?;
     }
-    let group = question.kind().keymaps();
+    let group = Kind::of(question).keymaps();
     let desc = "Leaves the question open";
     keys::bind(buf, &["n"], (group, "leave"), desc, |_| leave())?;
     match question {
-        Question::Permission(view) => permission::set_keys(buf, view),
-        Question::Form(view) => form::set_keys(buf, view),
+        QuestionView::Permission(view) => permission::set_keys(buf, view),
+        QuestionView::Form(view) => form::set_keys(buf, view),
     }
 }
 

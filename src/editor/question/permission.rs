@@ -6,10 +6,10 @@ use super::{answer, cancel, leave, map, shown, with};
 use crate::editor::kit::window;
 use crate::editor::nvim::api;
 use crate::editor::{apply, keys, state, walk};
+use acp_core::questions::Answer;
 use acp_core::render::toolview::whole_line;
-use acp_core::render::view::{Line, OptionView, PermissionView};
+use acp_core::render::view::{Line, OptionView, PermissionView, QuestionView};
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 
 /// Opens the first file of a new question beside what the user is doing, if that is configured.
 pub(super) fn came(view: &PermissionView) -> mlua::Result<()> {
@@ -104,8 +104,8 @@ pub(super) fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
 
 fn permission() -> Option<PermissionView> {
     match shown()? {
-        super::Question::Permission(view) => Some(view),
-        super::Question::Form(_) => None,
+        QuestionView::Permission(view) => Some(view),
+        QuestionView::Form(_) => None,
     }
 }
 
@@ -114,10 +114,7 @@ fn choose(index: usize) -> mlua::Result<()> {
     if let Some(view) = permission()
         && let Some(option) = view.options.get(index)
     {
-        answer(Event::PermissionAnswer {
-            id: view.id,
-            option: option.option.clone(),
-        });
+        answer(view.id, Answer::Option(option.option.clone()));
     }
     Ok(())
 }

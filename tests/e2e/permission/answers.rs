@@ -92,7 +92,7 @@ fn an_unknown_answer_is_refused_with_the_choices() {
     nvim.cmd("messages clear");
     answer(&nvim, 7, "allow_once");
     nvim.wait("the message", || {
-        nvim.messages() == "acp.nvim: That permission request is no longer open."
+        nvim.messages() == "acp.nvim: That question is no longer open."
     });
     answer(&nvim, 1, "allow_once");
     nvim.wait_script("scripted");

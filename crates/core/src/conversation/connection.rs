@@ -70,7 +70,7 @@ impl Model {
                 given_up: Default::default(),
                 next_id: 0,
                 early: Vec::new(),
-                early_questions: Vec::new(),
+                early_permissions: Vec::new(),
             },
         );
         fx.push(Effect::Host(HostEffect::Spawn { agent, spec }));
@@ -144,10 +144,10 @@ impl Model {
         let Some(gone) = self.agents.remove(&agent) else {
             return Vec::new();
         };
-        self.forget_pages(agent);
+        self.questions.forget_agent(agent);
         let keys = self.sessions_of(agent);
         for &key in &keys {
-            self.close_permissions(key, fx);
+            self.cancel_questions(key, fx);
             let Some(session) = self.sessions.get_mut(&key) else {
                 continue;
             };
@@ -165,7 +165,7 @@ impl Model {
 
     /// Cancels everything a session expects from a process that no longer serves it.
     pub(crate) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
-        self.close_permissions(key, fx);
+        self.cancel_questions(key, fx);
         self.terminals.end_session(key, fx);
         self.shut_out_of_tools(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
@@ -194,10 +194,10 @@ impl Model {
     /// ended.
     pub(crate) fn shut_down(&mut self, agent: AgentKey, fx: &mut Effects) {
         for key in self.sessions_of(agent) {
-            self.close_permissions(key, fx);
+            self.cancel_questions(key, fx);
             self.terminals.end_session(key, fx);
         }
-        self.cancel_early_questions(agent, fx);
+        self.cancel_early_permissions(agent, fx);
         if let Some(state) = self.agents.get_mut(&agent)
             && state.state != AgentState::Leaving
         {
@@ -235,9 +235,9 @@ impl Model {
     }
 
     pub(crate) fn close(&mut self, key: SessionKey, fx: &mut Effects) {
-        self.close_permissions(key, fx);
+        self.cancel_questions(key, fx);
         self.terminals.forget_session(key, fx);
-        self.forget_questions(key);
+        self.questions.forget_session(key);
         self.forget_tools(key, fx);
         let Some(mut session) = self.sessions.remove(&key) else {
             return;

@@ -15,6 +15,7 @@ pub(crate) mod opening;
 pub mod options;
 pub mod plan;
 pub mod progress;
+pub(crate) mod questions;
 pub mod queue;
 pub mod reach;
 pub mod recall;

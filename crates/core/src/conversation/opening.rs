@@ -358,7 +358,7 @@ impl Model {
         // The agent does not report how they ended.
         let told = self.terminals.end_all_told(key);
         self.terminals_told.pass_over(told);
-        let asked = |id: &ToolCallId| self.permissions.iter().any(|it| it.is_about(key, id));
+        let asked = |id: &ToolCallId| self.questions.are_about(key, id);
         if let Some(session) = self.sessions.get_mut(&key) {
             session.transcript.cancel_tools_but(asked);
             session.compactions.end(&mut session.transcript);
@@ -399,7 +399,6 @@ impl Model {
                 }
             }
         }
-        self.frame.permission_dirty |= self.permissions.iter().any(|it| it.session == key);
     }
 
     /// Handles a resumed session whose agent has replayed nothing.

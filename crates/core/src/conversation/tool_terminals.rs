@@ -14,7 +14,7 @@ use acp::{TerminalId, TerminalNews, ToolCallPatch, ToolContent, take_terminal_ne
 impl Model {
     /// Merges a message about a tool call, and its reports about terminals, into the transcript.
     pub(crate) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
-        self.frame.permission_dirty |= self.elicitations.is_about(session, &patch.id);
+        self.questions.touch_about(session, &patch.id);
         self.meet_twin(session, &mut patch);
         let reports = take_terminal_news(&mut patch);
         self.merge_told(session, patch, reports, &[]);
@@ -29,6 +29,7 @@ impl Model {
         reports: Vec<TerminalNews>,
         shown: &[TerminalId],
     ) {
+        self.questions.touch_about(key, &patch.id);
         let has_content = patch.content.is_some();
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
@@ -80,14 +81,13 @@ impl Model {
             let Some(session) = self.sessions.get_mut(&name.0) else {
                 continue;
             };
-            let asked = self.permissions.shown();
             for &index in entries {
                 if let Some(Entry::Tool(tool)) = session.transcript.entry_mut(index)
                     && tool
                         .terminals
                         .set(&name.1, terminal, &session.spec.cwd, &link)
                 {
-                    self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == tool.id);
+                    self.questions.touch_about(name.0, &tool.id);
                     session.transcript.touch(index);
                 }
             }

@@ -153,7 +153,7 @@ impl Model {
     }
 
     fn cancel_turn(&mut self, key: SessionKey, had_uses: bool, fx: &mut Effects) {
-        self.close_permissions(key, fx);
+        self.cancel_questions(key, fx);
         let Some(session) = self.sessions.get_mut(&key) else {
             return;
         };
@@ -327,8 +327,6 @@ impl Model {
             }
             Update::ToolCall(mut patch) => {
                 tools::keep_apart(&mut patch);
-                let asked = self.permissions.shown();
-                self.frame.permission_dirty |= asked.is_some_and(|open| open.tool == patch.id);
                 let id = patch.id.clone();
                 self.tracked.named(&patch);
                 self.merge_tool(key, patch);

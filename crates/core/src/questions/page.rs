@@ -1,4 +1,4 @@
-//! Pages that an agent wants the user to open, and what is to be known of one before.
+//! Pages that an agent asks the user to open, with the facts to read before.
 //!
 //! Invariant: what is shown is what is opened, sign by sign; the host is the one the browser goes
 //! to, and what no browser opens is never opened.
@@ -14,7 +14,7 @@ pub struct Page {
     pub host: String,
     /// A browser opens it.
     pub is_web: bool,
-    /// What is suspicious about it, in sentences.
+    /// Sentences that warn of it.
     pub warnings: Vec<&'static str>,
 }
 

@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use crate::questions::elicitation::Ask;
 use crate::spine::event::ReviewAction;
-use crate::spine::ids::{
-    BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, TerminalKey,
-};
+use crate::spine::ids::{BufId, ItemKey, QuestionId, QueueId, SessionKey, TerminalKey};
 use crate::view::follow::Follow;
 
 /// A highlight group's name; groups are `default` links, which colour schemes can override.
@@ -146,10 +144,8 @@ pub enum Patch {
         session: SessionKey,
         view: QueueView,
     },
-    /// The first permission request in the queue, if any.
-    Permission(Option<PermissionView>),
-    /// The first form or page in the queue, if any.
-    Elicitation(Option<ElicitationView>),
+    /// The question to show, or none.
+    Question(Option<QuestionView>),
     /// All hunks of one buffer.
     Review {
         buf: BufId,
@@ -221,10 +217,34 @@ pub struct QueueView {
     pub ids: Vec<QueueId>,
 }
 
-/// A permission request, ready for display.
+/// A question, ready to be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QuestionView {
+    Permission(PermissionView),
+    /// A form or a page.
+    Form(ElicitationView),
+}
+
+impl QuestionView {
+    pub fn id(&self) -> QuestionId {
+        match self {
+            QuestionView::Permission(view) => view.id,
+            QuestionView::Form(view) => view.id,
+        }
+    }
+
+    pub fn session(&self) -> SessionKey {
+        match self {
+            QuestionView::Permission(view) => view.session,
+            QuestionView::Form(view) => view.session,
+        }
+    }
+}
+
+/// A permission request, ready to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionView {
-    pub id: PermissionId,
+    pub id: QuestionId,
     pub session: SessionKey,
     pub title: String,
     /// The kind, and the command or diff in full.
@@ -239,7 +259,7 @@ pub struct PermissionView {
 /// An agent's question to the user, ready for display.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ElicitationView {
-    pub id: ElicitationId,
+    pub id: QuestionId,
     pub session: SessionKey,
     pub title: String,
     /// The reason for the question, and the agent's message.

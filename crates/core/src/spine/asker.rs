@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::ids::{AgentKey, ToolUseId};
-use acp::{RequestId, RpcError};
+use acp::{RequestId, RpcError, SessionId, rpc};
 
 /// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +41,17 @@ impl Asker {
             Asker::Tool(id, _) => Some(*id),
         }
     }
+}
+
+/// Returns the error for a session id the agent was never given.
+pub fn unknown_session(session: &SessionId) -> RpcError {
+    let message = format!("params.sessionId: no session \"{}\" here", session.0);
+    RpcError::new(rpc::INVALID_PARAMS, message)
+}
+
+/// Returns the error for a request that its sender has cancelled.
+pub fn was_cancelled() -> RpcError {
+    RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled")
 }
 
 impl Model {

@@ -7,9 +7,7 @@ use serde::Serialize;
 use crate::conversation::history::{Granted, HistoryOrder};
 use crate::render::view::{Frame, UndoView, WholeView};
 use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
-use crate::spine::ids::{
-    AgentKey, BufId, PermissionId, SessionKey, TerminalKey, ToolUseId, TurnKey,
-};
+use crate::spine::ids::{AgentKey, BufId, QuestionId, SessionKey, TerminalKey, ToolUseId, TurnKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{FileState, KeptReview};
 use crate::text::format::Format;
@@ -172,9 +170,9 @@ pub enum EditorEffect {
     Moved { buf: BufId, path: PathBuf },
     /// Asks the user whether to undo a turn; answered by `UndoTurn`, or not at all.
     AskUndo { turn: TurnKey, view: UndoView },
-    /// The permission request is first in the queue, and the user must choose an option.
-    AskPermission { id: PermissionId },
-    /// The session's input has new completions.
+    /// The question is at the front of the queue, and the user has to choose an option.
+    AskPermission { id: QuestionId },
+    /// There is more to complete in the session's input than before.
     Candidates { session: SessionKey },
     /// The answer to a request about past sessions.
     Granted { number: u32, granted: Granted },

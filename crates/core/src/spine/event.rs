@@ -12,12 +12,12 @@ use crate::conversation::plan::Place;
 use crate::conversation::queue::QueueAction;
 use crate::conversation::reach::Reach;
 use crate::model::Limits;
-use crate::questions::elicitation::ElicitationAnswer;
+use crate::questions::Answer;
 use crate::questions::rules::Rules;
 use crate::render::view::Whole;
 use crate::spine::effect::Level;
 use crate::spine::ids::{
-    AgentKey, BufId, ElicitationId, ItemKey, PermissionId, QueueId, SessionKey, ToolUseId, TurnKey,
+    AgentKey, BufId, ItemKey, QuestionId, QueueId, SessionKey, ToolUseId, TurnKey,
 };
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{Checkpoint, Committed, FileChange, KeptReview};
@@ -102,13 +102,9 @@ pub enum Event {
     Logout {
         session: SessionKey,
     },
-    PermissionAnswer {
-        id: PermissionId,
-        option: String,
-    },
-    ElicitationAnswer {
-        id: ElicitationId,
-        answer: ElicitationAnswer,
+    Answer {
+        id: QuestionId,
+        answer: Answer,
     },
     Review {
         action: ReviewAction,

@@ -26,13 +26,9 @@ pub struct TerminalKey(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueId(pub u64);
 
-/// An open permission request.
+/// A question to the user: a permission, a form or a page; older ones have lower numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PermissionId(pub u64);
-
-/// An open form or page for the user; its number differs from those of permission requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ElicitationId(pub u64);
+pub struct QuestionId(pub u64);
 
 /// A call of one of Neovim's tools, numbered by the host over all sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use super::disk::Disk;
 use super::screen::Chat;
 use crate::render::view::{
     ElicitationView, FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView,
-    PreviewView, QueueView, UndoView, WholeView,
+    PreviewView, QuestionView, QueueView, UndoView, WholeView,
 };
 use crate::spine::effect::Save;
 use crate::spine::event::{BufState, EditDone, EditError, Event, Prompt, SaveError};
@@ -403,8 +403,13 @@ impl Editor {
                 Patch::Queue { session, view } => {
                     self.queues.insert(session, view);
                 }
-                Patch::Permission(view) => self.permission = view,
-                Patch::Elicitation(view) => self.elicitation = view,
+                Patch::Question(view) => {
+                    (self.permission, self.elicitation) = match view {
+                        Some(QuestionView::Permission(view)) => (Some(view), None),
+                        Some(QuestionView::Form(view)) => (None, Some(view)),
+                        None => (None, None),
+                    };
+                }
                 Patch::Terminal {
                     terminal,
                     is_anew,

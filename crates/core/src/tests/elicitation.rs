@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
 use crate::model::Phase;
+use crate::questions::Answer;
 use crate::questions::elicitation::{Ask, ElicitationAnswer};
 use crate::spine::event::Event;
-use crate::spine::ids::{ElicitationId, PermissionId};
+use crate::spine::ids::QuestionId;
 
 fn form(message: &str) -> Value {
     json!({
@@ -58,8 +59,11 @@ fn accept(content: Value) -> ElicitationAnswer {
 }
 
 fn answer(w: &mut World, id: u64, answer: ElicitationAnswer) {
-    let id = ElicitationId(id);
-    w.happens(Event::ElicitationAnswer { id, answer });
+    let id = QuestionId(id);
+    w.happens(Event::Answer {
+        id,
+        answer: Answer::Elicitation(answer),
+    });
 }
 
 /// Returns the text of the shown question (a form, a page or a permission), and the number of
@@ -175,9 +179,9 @@ fn a_page_completed_elsewhere_closes_its_question() {
 fn questions_are_shown_one_at_a_time_oldest_first() {
     let mut w = asked(&[permission(), form("One?"), form("Two?")]);
     assert_eq!(shown(&w), Some(("tool  Run".to_owned(), 2)));
-    w.happens(Event::PermissionAnswer {
-        id: PermissionId(1),
-        option: "yes".into(),
+    w.happens(Event::Answer {
+        id: QuestionId(1),
+        answer: Answer::Option("yes".into()),
     });
     assert_eq!(shown(&w), Some(("One?".to_owned(), 1)));
     w.asks("7", "session/request_permission", &permission());
@@ -186,9 +190,9 @@ fn questions_are_shown_one_at_a_time_oldest_first() {
     assert_eq!(shown(&w), Some(("One?".to_owned(), 1)));
     answer(&mut w, 2, ElicitationAnswer::Decline);
     assert_eq!(shown(&w), Some(("tool  Run".to_owned(), 0)));
-    w.happens(Event::PermissionAnswer {
-        id: PermissionId(4),
-        option: "yes".into(),
+    w.happens(Event::Answer {
+        id: QuestionId(4),
+        answer: Answer::Option("yes".into()),
     });
     assert_eq!(shown(&w), None);
 }

@@ -6,9 +6,10 @@ use serde_json::json;
 
 use super::world::{A1, S1, World};
 use crate::conversation::attachment::Attachment;
+use crate::questions::Answer;
 use crate::render::view::{FoldState, Line, Link, PermissionView};
 use crate::spine::event::{Context, Event, Prompt};
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 use crate::text::LineEdit;
 use acp::Message;
 
@@ -295,8 +296,11 @@ fn a_permission_for_an_edit_and_one_for_a_command() {
     for id in 1..4 {
         pictures.push(permission(w.editor.permission.as_ref().unwrap()));
         let option = "no".to_owned();
-        let id = PermissionId(id);
-        w.happens(Event::PermissionAnswer { id, option });
+        let id = QuestionId(id);
+        w.happens(Event::Answer {
+            id,
+            answer: Answer::Option(option),
+        });
     }
     check("permissions", &pictures.join("\n---\n\n"));
 }

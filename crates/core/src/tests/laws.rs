@@ -5,6 +5,7 @@ use super::screen::{Chat, check_line};
 use super::world::{FRAME, World};
 use crate::conversation::attachment::Attachment;
 use crate::model::{AgentState, Model, Phase, Stage};
+use crate::render::view::QuestionView;
 use crate::spine::asker::Asker;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect};
@@ -55,13 +56,7 @@ pub fn check_model(model: &Model) {
         }
     }
     check_openings(model);
-    for open in model.elicitations.iter() {
-        assert!(
-            waits(model, &open.asker) && model.sessions.contains_key(&open.session),
-            "{open:?} has nobody who asks, or no session"
-        );
-    }
-    for open in model.permissions.iter() {
+    for open in model.questions.iter() {
         assert!(waits(model, &open.asker), "{open:?} has nobody who asks");
         assert!(
             model.sessions.contains_key(&open.session),
@@ -139,25 +134,25 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
         match announcement {
             Announcement::PermissionRequested { id, .. } => {
                 assert!(
-                    snapshot.permissions.iter().any(|open| open.id == *id),
+                    snapshot.questions.iter().any(|open| open.id == *id),
                     "{announcement:?}"
                 );
             }
             Announcement::PermissionAnswered { id, .. } => {
                 assert!(
-                    snapshot.permissions.iter().all(|open| open.id != *id),
+                    snapshot.questions.iter().all(|open| open.id != *id),
                     "{announcement:?}"
                 );
             }
             Announcement::ElicitationRequested { id, .. } => {
                 assert!(
-                    snapshot.elicitations.iter().any(|open| open.id == *id),
+                    snapshot.questions.iter().any(|open| open.id == *id),
                     "{announcement:?}"
                 );
             }
             Announcement::ElicitationAnswered { id, .. } => {
                 assert!(
-                    snapshot.elicitations.iter().all(|open| open.id != *id),
+                    snapshot.questions.iter().all(|open| open.id != *id),
                     "{announcement:?}"
                 );
             }
@@ -273,13 +268,12 @@ fn check_answered(world: &World, when: &str) {
         if agent.life == Life::Gone {
             continue;
         }
-        let open = world.model.permissions.iter().map(|open| &open.asker);
-        let elicited = world.model.elicitations.iter().map(|open| &open.asker);
+        let open = world.model.questions.iter().map(|open| &open.asker);
         let of_agent = |asker: &Asker| match asker {
             Asker::Agent(agent, request) if agent == key => Some(request.0.get().to_owned()),
             _ => None,
         };
-        let mut open: Vec<String> = open.chain(elicited).filter_map(of_agent).collect();
+        let mut open: Vec<String> = open.filter_map(of_agent).collect();
         open.extend(world.model.terminals.waiting(*key));
         open.sort();
         assert_eq!(agent.waiting(), open, "requests without a response {when}");
@@ -306,16 +300,15 @@ fn check_screen(world: &mut World) {
         assert_eq!(lines, want.lines, "the chat of {key:?}");
         assert_eq!(folds, want.folds, "the folds of {key:?}");
     }
-    let permission = world.model.permission_view();
+    let (permission, elicitation) = match world.model.question_view() {
+        Some(QuestionView::Permission(view)) => (Some(view), None),
+        Some(QuestionView::Form(view)) => (None, Some(view)),
+        None => (None, None),
+    };
     for line in permission.iter().flat_map(|view| &view.lines) {
         check_line(line);
     }
     assert_eq!(world.editor.permission, permission);
-    let elicitation = world.model.elicitation_view();
-    assert!(
-        permission.is_none() || elicitation.is_none(),
-        "two questions at once"
-    );
     assert_eq!(world.editor.elicitation, elicitation);
     for (buf, buffer) in &world.editor.buffers {
         let document = world.model.documents.get(*buf).unwrap();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::world::{A1, Part, S1, World};
 use crate::conversation::replay::KEPT_BYTES;
 use crate::model::Phase;
+use crate::questions::Answer;
 use crate::spine::event::{Event, ListEvent};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::Purpose;
@@ -301,17 +302,17 @@ fn a_question_during_a_load_is_shown_at_once_in_its_session() {
         "toolCall": { "toolCallId": "trust", "title": "Trust this folder" },
     });
     w.asks("7", "session/request_permission", &params);
-    assert_eq!(w.model.snapshot().permissions.len(), 1);
+    assert_eq!(w.model.snapshot().questions.len(), 1);
     w.tells_again(A1, "old", &[chunk("user_message_chunk", "After")]);
     w.answers(A1, "session/load", Ok(json!({})));
     assert_eq!(
         w.chat(),
         "❯ Before\n\n○ ◦ Trust this folder  pending\n\n❯ After"
     );
-    let id = w.model.snapshot().permissions[0].id;
-    w.happens(Event::PermissionAnswer {
-        id: crate::spine::ids::PermissionId(id),
-        option: "y".into(),
+    let id = w.model.snapshot().questions[0].id;
+    w.happens(Event::Answer {
+        id: crate::spine::ids::QuestionId(id),
+        answer: Answer::Option("y".into()),
     });
     assert!(w.answer("7").is_ok());
 }

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
 use crate::model::Phase;
+use crate::questions::Answer;
 use crate::spine::event::Event;
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 
 fn question(tool: &Value) -> Value {
     json!({
@@ -39,9 +40,9 @@ fn tool(id: &str) -> Value {
 }
 
 fn choose(w: &mut World, id: u64, option: &str) {
-    w.happens(Event::PermissionAnswer {
-        id: PermissionId(id),
-        option: option.into(),
+    w.happens(Event::Answer {
+        id: QuestionId(id),
+        answer: Answer::Option(option.into()),
     });
 }
 
@@ -68,7 +69,7 @@ fn a_question_is_shown_and_answered() {
     assert!(w.editor.permission.is_none());
     assert_eq!(w.model.phase(S1), Phase::Running);
     choose(&mut w, 1, "yes");
-    w.saw(&["Info: That permission request is no longer open."]);
+    w.saw(&["Info: That question is no longer open."]);
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
+use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
 use crate::spine::event::{Event, Scope};
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 
 const ALLOW: Action = Action::Allow;
 const REJECT: Action = Action::Reject;
@@ -106,7 +107,7 @@ fn a_rules_answer_ends_the_preview() {
     asks(&mut w, "0", &json!({ "toolCallId": "e" }), &ONCE);
     // While the path is resolved, no question is shown.
     assert!(w.editor.permission.is_none());
-    assert!(w.model.snapshot().permissions.is_empty());
+    assert!(w.model.snapshot().questions.is_empty());
     w.goes_on();
     assert_eq!(w.answer("0"), &selected("yes"));
     assert!(w.editor.hunks[&buf].is_empty());
@@ -189,10 +190,10 @@ fn links_are_not_trusted() {
     w.skip();
     asks(&mut w, "0", &edit("/p/home/.bashrc"), &ONCE);
     assert!(w.was_told("permission 1 of 1 requested"));
-    let id = PermissionId(1);
-    w.happens(Event::PermissionAnswer {
+    let id = QuestionId(1);
+    w.happens(Event::Answer {
         id,
-        option: "no".into(),
+        answer: Answer::Option("no".into()),
     });
     asks(&mut w, "1", &edit("/p/etc/passwd"), &ONCE);
     assert_eq!(w.answer("1"), &selected("no"));
@@ -247,9 +248,9 @@ fn a_command_is_not_allowed_in_a_folder_linked_from_outside() {
     w.disk.links.insert("/p/etc".into(), "/etc".into());
     asks(&mut w, "0", &run("cd etc && git status"), &ONCE);
     assert!(w.editor.permission.is_some());
-    w.happens(Event::PermissionAnswer {
-        id: PermissionId(1),
-        option: "no".into(),
+    w.happens(Event::Answer {
+        id: QuestionId(1),
+        answer: Answer::Option("no".into()),
     });
     asks(&mut w, "1", &run("cd src && git status"), &ONCE);
     assert_eq!(w.answer("1"), &selected("yes"));
@@ -304,9 +305,12 @@ fn content_of_another_question_with_the_same_id_is_ignored() {
         &ONCE,
     );
     assert!(w.editor.permission.is_some());
-    let id = PermissionId(2);
+    let id = QuestionId(2);
     let option = "no".into();
-    w.happens(Event::PermissionAnswer { id, option });
+    w.happens(Event::Answer {
+        id,
+        answer: Answer::Option(option),
+    });
     asks(&mut w, "2", &run("git status -s"), &ONCE);
     assert_eq!(w.answer("2"), &selected("yes"));
     // The same for a question about a completed call.

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::ToolAsk;
 use super::uses::Wait;
 use crate::model::Model;
-use crate::questions::elicitation::{Ask, Importance};
+use crate::questions::elicitation::{Ask, Elicitation, Importance};
 use crate::questions::form::Form;
 use crate::spine::asker::{Asker, Step};
 use crate::spine::cx::{Effects, log};
@@ -50,10 +50,13 @@ impl Model {
                 self.write_file(asker, key, &path, content, fx);
             }
             ToolAsk::Form { message, schema } => {
-                let importance = schema.get("x-importance").and_then(Importance::of);
-                let form = Ask::Form(Form::of_schema(&schema));
+                let elicitation = Elicitation {
+                    message,
+                    ask: Ask::Form(Form::of_schema(&schema)),
+                    importance: schema.get("x-importance").and_then(Importance::of),
+                };
                 self.mind_the_clock(id, fx);
-                self.put_elicitation(key, asker, entry, message, (form, importance), fx);
+                self.elicit(key, asker, entry, elicitation, fx);
             }
         }
     }

@@ -30,7 +30,7 @@ impl Model {
         if self.tools.always.contains(&always) {
             return self.run_use(id, fx);
         }
-        let Some((question, entry)) = self.question_of(id) else {
+        let Some((call, entry)) = self.question_of(id) else {
             return;
         };
         let Some(of) = self.tools.uses.get_mut(&id) else {
@@ -51,8 +51,8 @@ impl Model {
         ];
         self.mind_the_clock(id, fx);
         let asker = Asker::Tool(id, Step::Call);
-        let permission = Permission::of_tool(session, asker, (entry, question), options);
-        self.put_question(permission, fx);
+        let permission = Permission::of_tool(options, call);
+        self.ask_permission(session, asker, entry, permission, fx);
     }
 
     /// Returns the call to show in the question, and its entry.

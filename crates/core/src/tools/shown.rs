@@ -119,10 +119,6 @@ impl Model {
 
     /// Updates an entry, and the question that shows it.
     fn merge_entry(&mut self, session: SessionKey, patch: ToolCallPatch) {
-        let asked = self.permissions.shown();
-        let shows = asked.is_some_and(|open| open.is_about(session, &patch.id))
-            || self.elicitations.is_about(session, &patch.id);
-        self.frame.permission_dirty |= shows;
         self.merge_told(session, patch, Vec::new(), &[]);
     }
 

@@ -303,9 +303,7 @@ impl Model {
         self.forget_use(id, status, &result);
         for step in open.unwrap_or_default().into_keys() {
             let asker = Asker::Tool(id, step);
-            let _ = self.question_taken_back(&asker, fx)
-                || self.elicitation_taken_back(&asker, fx)
-                || self.file_taken_back(&asker, fx);
+            let _ = self.withdraw_question(&asker, fx) || self.file_taken_back(&asker, fx);
         }
         fx.push(Effect::Host(HostEffect::AnswerTool { id, result }));
     }

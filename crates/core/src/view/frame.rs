@@ -20,10 +20,9 @@ use acp::Purpose;
 pub struct FrameState {
     /// The editor was woken and has not requested a frame since.
     woken: bool,
-    pub permission_dirty: bool,
-    /// The permission on the screen shows plain text until it is rendered.
-    permission_is_plain: bool,
-    /// Sessions with a window that needs the folds.
+    /// The question on the screen has plain text that is not rendered yet.
+    question_is_plain: bool,
+    /// Sessions whose folds a window wants.
     pub folds_wanted: BTreeSet<SessionKey>,
     titles: BTreeMap<SessionKey, Vec<(String, Group)>>,
     /// The pending frame, as composed so far.
@@ -68,7 +67,7 @@ impl Model {
     }
 
     fn is_dirty(&self) -> bool {
-        self.frame.permission_dirty
+        self.questions.is_dirty()
             || !self.reviews.dirty.is_empty()
             || self.list.is_dirty()
             || self.terminals.is_dirty()
@@ -92,7 +91,7 @@ impl Model {
         for session in self.sessions.values_mut() {
             session.transcript.language_came();
         }
-        self.frame.permission_is_plain |= !self.permission_is_rendered();
+        self.frame.question_is_plain |= !self.question_is_rendered();
     }
 
     /// Composes the frame that the editor requested, or a slice of it.
@@ -127,7 +126,7 @@ impl Model {
         self.title_patches(&mut frame);
         self.attached_patches(&mut frame);
         self.follow_patches(&mut frame);
-        self.permission_patch(&mut frame);
+        self.question_patch(&mut frame);
         if !self.reviews.dirty.is_empty() {
             self.list.touch();
         }
@@ -183,31 +182,19 @@ impl Model {
         }
     }
 
-    fn permission_patch(&mut self, frame: &mut Frame) {
-        let is_rendered = self.permission_is_rendered();
-        let was_plain = std::mem::replace(&mut self.frame.permission_is_plain, !is_rendered);
+    fn question_patch(&mut self, frame: &mut Frame) {
+        let is_rendered = self.question_is_rendered();
+        let was_plain = std::mem::replace(&mut self.frame.question_is_plain, !is_rendered);
         let is_better = was_plain && is_rendered;
-        if std::mem::take(&mut self.frame.permission_dirty) || is_better {
-            // The screen shows one question at a time: close the old one before opening the new
-            // one.
-            let elicitation = self.elicitation_patch().map(Patch::Elicitation);
-            let permission = Patch::Permission(self.permission_view());
-            match &elicitation {
-                Some(Patch::Elicitation(Some(_))) => {
-                    frame.patches.push(permission);
-                    frame.patches.extend(elicitation);
-                }
-                _ => {
-                    frame.patches.extend(elicitation);
-                    frame.patches.push(permission);
-                }
-            }
+        if self.questions.is_dirty() || is_better {
+            self.questions.show();
+            frame.patches.push(Patch::Question(self.question_view()));
         }
     }
 
-    fn permission_is_rendered(&self) -> bool {
-        let open = self.permission_shown();
-        let tool = open.and_then(|open| self.permission_tool(open));
+    fn question_is_rendered(&self) -> bool {
+        let open = self.questions.front();
+        let tool = open.and_then(|open| self.question_call(open));
         tool.is_none_or(|tool| tool.texts.is_rendered())
     }
 

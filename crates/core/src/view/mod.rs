@@ -3,6 +3,7 @@
 pub(crate) mod chat;
 pub mod follow;
 pub mod frame;
+pub mod questions;
 pub mod reviewlist;
 pub mod snapshot;
 pub mod statusline;

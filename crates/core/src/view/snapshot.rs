@@ -14,6 +14,8 @@ use crate::conversation::recall::Prompts;
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::model::{AgentState, Model, Phase, Usage};
 use crate::questions::elicitation::Ask;
+use crate::questions::permission::Permission;
+use crate::questions::{Content, Question};
 use crate::render::toolview;
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
@@ -28,9 +30,8 @@ use acp::{Command, OptionKind, PermissionOption, Purpose, SessionId, SessionOpti
 pub struct Snapshot {
     pub sessions: Vec<SessionInfo>,
     pub agents: Vec<AgentInfo>,
-    pub permissions: Vec<PermissionInfo>,
-    /// Oldest first.
-    pub elicitations: Vec<ElicitationInfo>,
+    /// Those that wait for the user, oldest first.
+    pub questions: Vec<QuestionInfo>,
     pub reviews: Vec<ReviewInfo>,
     /// By path.
     pub proposals: Vec<ProposalInfo>,
@@ -100,21 +101,24 @@ pub struct ToolsInfo {
 }
 
 #[derive(Debug, Clone)]
-pub struct PermissionInfo {
+pub struct QuestionInfo {
     pub id: u64,
     pub session: SessionKey,
-    pub title: String,
-    /// The tool call in the protocol's form.
-    pub tool_call: Value,
-    pub options: Vec<PermissionOption>,
+    pub content: QuestionContent,
 }
 
 #[derive(Debug, Clone)]
-pub struct ElicitationInfo {
-    pub id: u64,
-    pub session: SessionKey,
-    pub message: String,
-    pub ask: Ask,
+pub enum QuestionContent {
+    Permission {
+        title: String,
+        /// The tool call in the protocol's own form.
+        tool_call: Value,
+        options: Vec<PermissionOption>,
+    },
+    Elicitation {
+        message: String,
+        ask: Ask,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -223,8 +227,7 @@ impl Model {
                 .keys()
                 .filter_map(|key| self.agent_info(*key))
                 .collect(),
-            permissions: self.permission_infos(),
-            elicitations: self.elicitation_infos(),
+            questions: self.question_infos(),
             reviews: reviews
                 .filter(|(_, file)| file.is_pending())
                 .map(|(path, file)| ReviewInfo {
@@ -251,6 +254,10 @@ impl Model {
 
     fn session_info(&self, key: SessionKey) -> Option<SessionInfo> {
         let session = self.sessions.get(&key)?;
+        let asked = self.questions.asked();
+        let asked = asked.filter(|open| open.session == key);
+        let (permissions, others): (Vec<_>, Vec<_>) =
+            asked.partition(|open| open.permission().is_some());
         Some(SessionInfo {
             session: key,
             id: session.id.clone(),
@@ -264,9 +271,9 @@ impl Model {
             commands: Arc::clone(&session.commands),
             plan: session.transcript.plan_progress(),
             tools: tools_info(&session.transcript),
-            permissions: self.permissions.count(key),
+            permissions: permissions.len(),
             queue: session.queue.infos(),
-            elicitations: self.elicitations.count(key),
+            elicitations: others.len(),
             review: self.reviews.counts(key),
             terminals: self.terminals.running(key),
             usage: session.usage.clone(),
@@ -280,42 +287,44 @@ impl Model {
         })
     }
 
-    fn elicitation_infos(&self) -> Vec<ElicitationInfo> {
-        let open = self.elicitations.iter();
-        open.map(|open| ElicitationInfo {
+    fn question_infos(&self) -> Vec<QuestionInfo> {
+        let open = self.questions.asked();
+        open.map(|open| QuestionInfo {
             id: open.id.0,
             session: open.session,
-            message: open.message.clone(),
-            ask: open.ask.clone(),
+            content: match &open.content {
+                Content::Permission(permission) => self.permission_info(open, permission),
+                Content::Elicitation(asked) => QuestionContent::Elicitation {
+                    message: asked.message.clone(),
+                    ask: asked.ask.clone(),
+                },
+            },
         })
         .collect()
     }
 
-    fn permission_infos(&self) -> Vec<PermissionInfo> {
-        let open = self.permissions.asked();
-        open.map(|open| {
-            let tool = self.permission_tool(open);
-            let title = tool.map(toolview::title).unwrap_or_default();
-            let mut tool_call = json!({ "toolCallId": &*open.tool.0, "title": title });
-            if let Some(tool) = tool {
-                tool_call["kind"] = json!(tool.kind.name());
-                if let Some(input) = &tool.raw_input {
-                    tool_call["rawInput"] = input.clone();
-                }
-                let paths = tool.locations.iter();
-                let paths: Vec<Value> = paths
-                    .map(|location| json!({ "path": location.path, "line": location.row.map(|row| row + 1) }))
-                    .collect();
-                tool_call["locations"] = Value::Array(paths);
+    fn permission_info(&self, open: &Question, permission: &Permission) -> QuestionContent {
+        let tool = self.question_call(open);
+        let title = tool.map(toolview::title).unwrap_or_default();
+        let id = open.tool.as_ref().map(|tool| &*tool.0);
+        let mut tool_call = json!({ "toolCallId": id, "title": title });
+        if let Some(tool) = tool {
+            tool_call["kind"] = json!(tool.kind.name());
+            if let Some(input) = &tool.raw_input {
+                tool_call["rawInput"] = input.clone();
             }
-            PermissionInfo {
-                id: open.id.0,
-                session: open.session,
-                title,
-                tool_call,
-                options: open.options.clone(),
-            }
-        })
-        .collect()
+            let paths = tool.locations.iter();
+            let paths: Vec<Value> = paths
+                .map(|location| {
+                    json!({ "path": location.path, "line": location.row.map(|row| row + 1) })
+                })
+                .collect();
+            tool_call["locations"] = Value::Array(paths);
+        }
+        QuestionContent::Permission {
+            title,
+            tool_call,
+            options: permission.options.clone(),
+        }
     }
 }

@@ -95,7 +95,7 @@ impl Part {
             Part::Cost => (usage?.cost.clone()?, "AcpDim"),
             Part::Title => (short(info.title.as_deref()?), "AcpDim"),
             Part::Questions => {
-                let open = snapshot.permissions.iter();
+                let open = snapshot.questions.iter();
                 let others = open.filter(|open| open.session != info.session);
                 match others.count() {
                     0 => return None,

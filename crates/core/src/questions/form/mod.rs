@@ -1,4 +1,4 @@
-//! Forms: their fields, what the user has entered, and what is wrong with it.
+//! Forms: their fields, the user's entries, and the mistakes in them.
 //!
 //! Invariant: the content a form gives back satisfies its schema. Until it does, each wrong field
 //! says why.
@@ -92,7 +92,7 @@ impl Form {
     /// Returns the content of the entries, without optional fields that are empty.
     ///
     /// # Errors
-    /// What is wrong, field by field.
+    /// The mistakes, field by field.
     pub fn take(&self, entries: &[Entry]) -> Result<Map<String, Json>, Mistakes> {
         let mut content = Map::new();
         let mut mistakes = Vec::new();
@@ -114,7 +114,7 @@ impl Form {
     /// Checks content that was not entered in the form's window.
     ///
     /// # Errors
-    /// What is wrong, each with the name of its field.
+    /// The mistakes, each with the name of its field.
     pub fn check(&self, content: &Map<String, Json>) -> Result<(), Vec<String>> {
         let mut mistakes = Vec::new();
         for field in &self.fields {

@@ -1,5 +1,4 @@
-//! Random forms with random entries: the content satisfies the schema, as a second, simple reading
-//! of the schema checks.
+//! Random forms with random entries: their content satisfies the schema.
 
 use std::collections::BTreeSet;
 
@@ -106,7 +105,7 @@ fn enter(form: &Form, random: &[(usize, BTreeSet<usize>, bool)]) -> Vec<Entry> {
     entered.collect()
 }
 
-/// Checks a value against a property, without any of the tested code.
+/// Tells whether a value satisfies a property, without the code under test.
 fn satisfies(property: &Json, value: &Json) -> bool {
     let at_least = |key: &str, number: f64| property[key].as_f64().is_none_or(|min| number >= min);
     let at_most = |key: &str, number: f64| property[key].as_f64().is_none_or(|max| number <= max);

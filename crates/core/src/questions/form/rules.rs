@@ -95,7 +95,7 @@ impl Rules {
     /// Checks a value of a field of this kind.
     ///
     /// # Errors
-    /// What is wrong with it, for the user.
+    /// The mistake, for the user.
     pub(super) fn check(&self, kind: &Kind, value: &Json) -> Result<(), String> {
         let errors = self.validator.iter().flat_map(|v| v.iter_errors(value));
         let mut known =

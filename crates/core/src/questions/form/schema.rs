@@ -1,14 +1,14 @@
 //! A form from the JSON schema of an object.
 //!
-//! Invariant: every property becomes a field, in the order of the schema; what is odd about one
-//! makes it less strict, never less visible.
+//! Invariant: every property becomes a field, in the order of the schema; a malformed
+//! keyword makes it less strict, never less visible.
 
 use serde_json::Value as Json;
 
 use super::rules::{PATTERNS, Rules};
 use super::{Choice, Field, Form, Kind, number_json};
 
-/// Reads the schema; what is no object asks for nothing.
+/// Reads the schema; one that is no object has no fields.
 pub fn read(schema: &Json) -> Form {
     let required = schema["required"].as_array();
     let required: Vec<&str> = required

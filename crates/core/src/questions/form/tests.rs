@@ -1,4 +1,4 @@
-//! Reads schemas into fields, and entries into content or errors.
+//! Schemas in, fields out; entries in, content or mistakes out.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 
-/// Reads a schema with one property, `x`, and returns the value or the error of a text entered
-/// there.
+/// Reads a schema with one property, `x`, and returns the value of a text entered there.
 fn typed(property: Json, text: &str) -> Result<Json, String> {
     entered(property, &[], Entry::Text(text.to_owned()))
 }

@@ -3,11 +3,11 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::spine::ids::{ElicitationId, SessionKey};
+use crate::spine::ids::{QuestionId, SessionKey};
 
 fn view(ask: Ask) -> ElicitationView {
     ElicitationView {
-        id: ElicitationId(1),
+        id: QuestionId(1),
         session: SessionKey(1),
         title: "bot asks you".into(),
         head: vec![Line::plain("Who?")],

@@ -1,86 +1,97 @@
 //! Rules answer questions: when one comes, and again when an update shows more of it.
 //!
-//! Invariants: a question is shown once no rule answers it, and not before; what is allowed by
-//! its paths is allowed where their links lead, too; a question the user has begun to answer is
-//! left to them.
+//! Invariants: a question is shown only if no rule answers it; a rule that allows paths also allows
+//! the targets of their links; a question the user has begun to answer is left to them.
 
 use std::path::PathBuf;
 
 use super::asked::Asked;
 use super::{Rules, Verdict};
-use crate::model::Model;
-use crate::render::toolview;
-use crate::spine::cx::{Effects, emit, log};
-use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
+use crate::questions::permission::{Permission, Stage};
+use crate::questions::{End, Outcome, Outcomes, Question, Questions};
+use crate::spine::cx::{emit, log};
+use crate::spine::effect::{Announcement, Level};
 use crate::spine::event::ReviewAction;
-use crate::spine::ids::{PermissionId, SessionKey};
-use crate::spine::pending::Token;
-use crate::spine::pending::reply::Resolved;
+use crate::spine::ids::{QuestionId, SessionKey};
 use acp::{OptionKind, PermissionOption, ToolCallId};
 
-/// A look at where paths lead that a rule waits for.
+/// Paths to resolve before a rule allows a question.
 #[derive(Debug)]
 pub struct Check {
-    permission: PermissionId,
-    /// The paths as the request has them.
-    paths: Vec<PathBuf>,
+    pub question: QuestionId,
+    /// As the request has them.
+    pub paths: Vec<PathBuf>,
 }
 
-impl Model {
+/// The facts about a question that rules need.
+#[derive(Debug)]
+pub struct Facts {
+    pub asked: Asked,
+    /// The folders the session may work in.
+    pub roots: Vec<PathBuf>,
+    /// The call in a few words.
+    pub title: String,
+    /// The user has decided about a hunk of it.
+    pub has_begun: bool,
+}
+
+impl Questions {
     /// Has the rules answer a question, or the user.
-    pub(crate) fn consult_rules(&mut self, id: PermissionId, fx: &mut Effects) {
-        let Some((asked, roots)) = self.what_is_asked(id) else {
+    pub fn consult(&mut self, id: QuestionId, facts: &Facts, out: &mut Outcomes) {
+        let Some(permission) = self.permission_mut(id) else {
             return;
         };
-        if self.has_begun_to_answer(id) {
-            return self.ask_user(id, fx);
+        let has_shown_something = permission.has_shown_something;
+        if facts.has_begun {
+            return self.ask_user(id, facts, out);
         }
-        let rules = &self.permissions.rules;
-        let is_settled = self.permissions.has_shown_something(id);
-        match rules.decide(&asked, &roots) {
-            Verdict::Reject(rule) => self.rule_answers(id, ReviewAction::Reject, &[rule], fx),
-            // What the user has read is for them to allow, and not something else in its place.
-            Verdict::Allow(_) if is_settled => {}
+        match self.rules.decide(&facts.asked, &facts.roots) {
+            Verdict::Reject(rule) => self.rule(id, ReviewAction::Reject, &[rule], facts, out),
+            // Only the user may allow what they have read: something else may stand there now.
+            Verdict::Allow(_) if has_shown_something => {}
             Verdict::Allow(by) => {
-                let paths = asked.to_resolve(rules, &by);
+                let paths = facts.asked.to_resolve(&self.rules, &by);
                 if paths.is_empty() {
-                    return self.rule_answers(id, ReviewAction::Accept, &by, fx);
+                    return self.rule(id, ReviewAction::Accept, &by, facts, out);
                 }
-                let check = Check {
-                    permission: id,
-                    paths: paths.clone(),
-                };
-                let token = self.jobs.rules.add(check);
-                self.permissions.is_checked(id, Some(token));
-                fx.push(Effect::Host(HostEffect::Resolve { token, paths }));
+                if let Some(permission) = self.permission_mut(id) {
+                    let is_asked = permission.is_asked();
+                    permission.stage = Stage::Resolving { is_asked };
+                }
+                out.push(Outcome::Resolve(Check {
+                    question: id,
+                    paths,
+                }));
             }
-            Verdict::Ask => self.ask_user(id, fx),
+            Verdict::Ask => self.ask_user(id, facts, out),
         }
     }
 
-    /// Goes on when it is known where paths lead.
-    pub(crate) fn rules_checked(
+    /// Goes on once the host has resolved paths.
+    pub fn resolved(
         &mut self,
-        token: Token<Resolved>,
-        check: Check,
+        check: &Check,
         real: Vec<PathBuf>,
-        fx: &mut Effects,
+        mut facts: Facts,
+        out: &mut Outcomes,
     ) {
-        let id = check.permission;
-        if !self.permissions.is_checked_by(id, token) {
-            return;
-        }
-        self.permissions.is_checked(id, None);
-        let Some((mut asked, roots)) = self.what_is_asked(id) else {
+        let id = check.question;
+        let Some(permission) = self.permission_mut(id) else {
             return;
         };
-        let rules = &self.permissions.rules;
-        let is_same = |by: &[usize]| asked.to_resolve(rules, by) == check.paths;
-        match rules.decide(&asked, &roots) {
-            Verdict::Allow(by) if is_same(&by) && !self.has_begun_to_answer(id) => {}
-            // More has been shown meanwhile, or done.
-            _ => return self.consult_rules(id, fx),
+        permission.stage = match permission.stage {
+            Stage::Resolving { is_asked: true } => Stage::Asked,
+            Stage::Resolving { is_asked: false } => Stage::New,
+            Stage::New | Stage::Asked => return,
+        };
+        let rules = &self.rules;
+        let is_same = |by: &[usize]| facts.asked.to_resolve(rules, by) == check.paths;
+        match rules.decide(&facts.asked, &facts.roots) {
+            Verdict::Allow(by) if is_same(&by) && !facts.has_begun => {}
+            // The agent has shown more since, or the user has decided something.
+            _ => return self.consult(id, &facts, out),
         }
+        let asked = &mut facts.asked;
         for folder in &mut asked.folders {
             let at = check.paths.iter().position(|path| path == folder);
             if let Some(real) = at.and_then(|at| real.get(at)) {
@@ -88,87 +99,77 @@ impl Model {
             }
         }
         asked.paths.extend(real);
-        match rules.decide(&asked, &roots) {
-            Verdict::Allow(by) => self.rule_answers(id, ReviewAction::Accept, &by, fx),
-            Verdict::Reject(rule) => self.rule_answers(id, ReviewAction::Reject, &[rule], fx),
-            Verdict::Ask => self.ask_user(id, fx),
+        match rules.decide(asked, &facts.roots) {
+            Verdict::Allow(by) => self.rule(id, ReviewAction::Accept, &by, &facts, out),
+            Verdict::Reject(rule) => self.rule(id, ReviewAction::Reject, &[rule], &facts, out),
+            Verdict::Ask => self.ask_user(id, &facts, out),
         }
     }
 
-    /// Has the rules look again at what is asked about a tool call that an update has changed.
-    pub(crate) fn consult_again(&mut self, key: SessionKey, tool: &ToolCallId, fx: &mut Effects) {
-        if self.permissions.rules.is_empty() {
-            return;
-        }
-        let open = self.permissions.iter();
-        let open = open.filter(|open| open.is_about(key, tool) && open.is_still());
-        let open: Vec<PermissionId> = open.map(|open| open.id).collect();
-        for id in open {
-            self.consult_rules(id, fx);
+    /// Returns the questions to consult the rules about again when an update has changed a tool
+    /// call.
+    pub fn to_consult_again(&self, session: SessionKey, tool: &ToolCallId) -> Vec<QuestionId> {
+        let is_still = |permission: &Permission| permission.stage == Stage::Asked;
+        let is_meant = |question: &&Question| {
+            question.is_about(session, tool) && question.permission().is_some_and(is_still)
+        };
+        let meant = self.iter().filter(is_meant).map(|question| question.id);
+        match self.rules.is_empty() {
+            true => Vec::new(),
+            false => meant.collect(),
         }
     }
 
-    /// Returns what a question shows, and the folders its session may work in.
-    fn what_is_asked(&self, id: PermissionId) -> Option<(Asked, Vec<PathBuf>)> {
-        let open = self.permissions.iter().find(|open| open.id == id)?;
-        let session = self.sessions.get(&open.session)?;
-        let tool = self.permission_for_rules(open)?;
-        let asked = Asked::of(tool, &session.spec.name, &session.spec.cwd);
-        Some((asked, session.roots.clone()))
-    }
-
-    /// Tells whether the user has decided about a hunk of what is asked for.
-    fn has_begun_to_answer(&self, id: PermissionId) -> bool {
-        let open = self.permissions.iter().find(|open| open.id == id);
-        open.is_some_and(|open| self.proposals.has_choice(open.session, &open.tool))
+    fn permission_mut(&mut self, id: QuestionId) -> Option<&mut Permission> {
+        self.get_mut(id)?.permission_mut()
     }
 
     /// Answers a question as rules say; without a fitting option the user is asked.
-    fn rule_answers(
+    fn rule(
         &mut self,
-        id: PermissionId,
+        id: QuestionId,
         action: ReviewAction,
         rules: &[usize],
-        fx: &mut Effects,
+        facts: &Facts,
+        out: &mut Outcomes,
     ) {
-        let open = self.permissions.iter().find(|open| open.id == id);
-        let (Some(open), Some(&rule)) = (open, rules.first()) else {
+        let permission = self.get(id).and_then(Question::permission);
+        let option = permission.and_then(|open| option_for(action, &open.options));
+        let (Some(option), Some(&rule)) = (option.map(str::to_owned), rules.first()) else {
+            return self.ask_user(id, facts, out);
+        };
+        let Some(question) = self.take(|question| question.id == id) else {
             return;
         };
-        let Some(option) = option_for(action, &open.options) else {
-            return self.ask_user(id, fx);
-        };
-        let what = self.permission_tool(open).map(toolview::in_short);
         let verb = match action {
             ReviewAction::Accept => "Allowed",
             ReviewAction::Reject => "Rejected",
         };
-        let text = format!("{verb} by {}: {}", named(rules), what.unwrap_or_default());
-        let (session, tool, option) = (open.session, open.tool.clone(), option.to_owned());
-        fx.push(log(Level::Info, format!("permission {}: {text}", id.0)));
-        if let Some(session) = self.sessions.get_mut(&session) {
-            session.transcript.notice(Level::Info, text);
-        }
-        // It is decided about, and no longer merely proposed.
-        self.proposals.was_asked(session, tool);
-        self.answer(id, &option, Some(rule), fx);
+        let text = format!("{verb} by {}: {}", named(rules), facts.title);
+        let line = format!("permission {}: {text}", id.0);
+        out.push(Outcome::Effect(log(Level::Info, line)));
+        out.push(Outcome::Notice(question.session, Level::Info, text));
+        self.end(question, End::Rule(option, rule), out);
     }
 
-    /// Shows a question to the user, if it is not there already.
-    fn ask_user(&mut self, id: PermissionId, fx: &mut Effects) {
-        let shown = self.what_is_asked(id);
-        if shown.is_some_and(|(asked, _)| asked.names_something()) {
-            self.permissions.shows_something(id);
-        }
-        let Some((session, tool)) = self.permissions.begin_asking(id) else {
+    /// Asks the user, unless they are asked already.
+    fn ask_user(&mut self, id: QuestionId, facts: &Facts, out: &mut Outcomes) {
+        let Some(question) = self.get_mut(id) else {
             return;
         };
-        self.tool_proposes(session, &tool);
-        self.frame.permission_dirty = true;
-        fx.push(emit(Announcement::PermissionRequested {
-            session,
-            id: id.0,
-        }));
+        let (session, tool) = (question.session, question.tool.clone());
+        let Some(permission) = question.permission_mut() else {
+            return;
+        };
+        permission.has_shown_something |= facts.asked.names_something();
+        if permission.is_asked() {
+            return;
+        }
+        permission.stage = Stage::Asked;
+        self.touch();
+        out.extend(tool.map(|tool| Outcome::Asked(session, tool)));
+        let announcement = Announcement::PermissionRequested { session, id: id.0 };
+        out.push(Outcome::Effect(emit(announcement)));
     }
 }
 
@@ -183,7 +184,7 @@ impl Asked {
 
 /// Returns the option that does this once; for a rejection also the one that does it always.
 ///
-/// Of several that allow, nobody but the user can tell which is meant.
+/// Of several options that allow, only the user knows the right one.
 fn option_for(action: ReviewAction, options: &[PermissionOption]) -> Option<&str> {
     let of_kind = |kind: OptionKind| {
         let fitting = options.iter().filter(move |option| option.kind == kind);

@@ -23,8 +23,8 @@ mod tricks;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub use apply::Check;
-use asked::Asked;
+pub use apply::{Check, Facts};
+pub use asked::Asked;
 use pattern::{CommandPattern, PathGlob, Wildcard};
 
 use crate::text::paths::normalized;

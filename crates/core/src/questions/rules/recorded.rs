@@ -1,11 +1,13 @@
 //! What rules say to the requests of real agents.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::asked::Asked;
 use super::tests::rules;
-use crate::conversation::transcript::Transcript;
-use acp::{AgentNotification, AgentRequest, Message, Update, rpc};
+use crate::render::toolcall::ToolCall;
+use acp::{AgentNotification, AgentRequest, Message, ToolCallId, ToolCallPatch, Update, rpc};
 
 macro_rules! recording {
     ($name:literal) => {
@@ -38,7 +40,15 @@ fn recorded(list: &Value, name: &str) -> Vec<String> {
     let known = RECORDINGS.iter().find(|known| known.0 == name);
     let (_, text) = known.expect("there is such a recording");
     let rules = rules(list);
-    let mut transcript = Transcript::default();
+    let mut calls: HashMap<ToolCallId, ToolCall> = HashMap::new();
+    let mut merged = |patch: ToolCallPatch| {
+        let id = patch.id.clone();
+        let call = calls
+            .entry(id)
+            .or_insert_with(|| ToolCall::of(patch.clone()));
+        call.merge(patch);
+        call.clone()
+    };
     let mut verdicts = Vec::new();
     for line in text.lines() {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
@@ -53,10 +63,7 @@ fn recorded(list: &Value, name: &str) -> Vec<String> {
                     call: AgentRequest::Permission { tool_call, .. },
                     ..
                 } => {
-                    let id = tool_call.id.clone();
-                    transcript.tool(tool_call);
-                    let tool = transcript.find_tool(&id).expect("it was just told");
-                    let asked = Asked::of(tool, name, "/project".as_ref());
+                    let asked = Asked::of(&merged(tool_call), name, "/project".as_ref());
                     let verdict = rules.decide(&asked, &["/project".into()]);
                     verdicts.push(format!("{verdict:?}"));
                 }
@@ -64,7 +71,7 @@ fn recorded(list: &Value, name: &str) -> Vec<String> {
                     update: Update::ToolCall(patch),
                     ..
                 }) => {
-                    transcript.tool(patch);
+                    merged(patch);
                 }
                 _ => {}
             }

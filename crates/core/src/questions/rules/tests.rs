@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::asked::Asked;
 use super::{Action, RuleSpec, Rules, Verdict};
-use crate::conversation::transcript::Transcript;
 use crate::render::toolcall::ToolCall;
 use acp::{AgentRequest, Message, rpc};
 
@@ -57,10 +56,7 @@ fn tool(call: &Value) -> ToolCall {
     else {
         panic!("no permission request: {message:?}");
     };
-    let mut transcript = Transcript::default();
-    let id = tool_call.id.clone();
-    transcript.tool(tool_call);
-    transcript.find_tool(&id).expect("it was just made").clone()
+    ToolCall::of(tool_call)
 }
 
 /// Returns the verdict on a tool call of the agent `bot` in the folder `/p`.

@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::questions::Answer;
 use crate::spine::ids::SessionKey;
 use crate::tests::world::Part;
 
@@ -106,9 +107,12 @@ fn an_agent_waiting_for_the_user_has_no_mark() {
     let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
     w.asks("1", "session/request_permission", &params);
     assert_eq!(mark(&w), None);
-    let id = crate::spine::ids::PermissionId(1);
+    let id = crate::spine::ids::QuestionId(1);
     let option = "y".into();
-    w.happens(Event::PermissionAnswer { id, option });
+    w.happens(Event::Answer {
+        id,
+        answer: Answer::Option(option),
+    });
     assert_eq!(mark(&w), Some((3, "bot edits")));
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::world::{S1, World};
+use crate::questions::Answer;
 use crate::spine::event::Event;
 use crate::view::follow::Follow;
 
@@ -166,9 +167,12 @@ fn a_permissions_tool_call_is_a_place() {
             let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
             w.asks("1", "session/request_permission", &params);
             w.ends_turn("cancelled");
-            let id = crate::spine::ids::PermissionId(1);
+            let id = crate::spine::ids::QuestionId(1);
             let option = "y".into();
-            w.happens(Event::PermissionAnswer { id, option });
+            w.happens(Event::Answer {
+                id,
+                answer: Answer::Option(option),
+            });
         },
         &["/p/f:4"],
     );

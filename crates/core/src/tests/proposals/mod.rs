@@ -8,8 +8,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::questions::Answer;
 use crate::spine::event::{Event, ReviewAction, Scope};
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 use crate::tests::world::{A1, Part, S1, World};
 use crate::text::LineEdit;
 use crate::workspace::proposals::Preview;

@@ -44,7 +44,7 @@ fn check_asked(options: &Value, action: ReviewAction) {
     assert!(w.was_told("permission 2 is to be answered"), "{:?}", w.log);
     assert!(w.agents[&A1].answers.is_empty());
     let view = w.editor.permission.as_ref().expect("it is shown");
-    assert_eq!(view.id, PermissionId(2));
+    assert_eq!(view.id, QuestionId(2));
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn a_partly_shown_proposal_is_not_decided_by_hunks() {
     );
     decide_all(&mut w, Accept);
     assert!(w.was_told("permission 1 is to be answered"));
-    w.happens(Event::PermissionAnswer {
-        id: PermissionId(1),
-        option: "yes".into(),
+    w.happens(Event::Answer {
+        id: QuestionId(1),
+        answer: Answer::Option("yes".into()),
     });
     writes(&mut w, F, "one\nTWO\nthree\nfour\nfive\nsix\n");
     assert_eq!(hunks(&w), 1);
@@ -78,9 +78,9 @@ fn a_partly_shown_proposal_is_not_decided_by_hunks() {
 fn an_answer_in_the_window_ends_the_preview_and_keeps_choices() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
     decide(&mut w, Reject, 3);
-    w.happens(Event::PermissionAnswer {
-        id: PermissionId(1),
-        option: "always".into(),
+    w.happens(Event::Answer {
+        id: QuestionId(1),
+        answer: Answer::Option("always".into()),
     });
     assert_eq!(drawn(&w, F), [""; 0]);
     writes(&mut w, F, NEW);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::spine::effect::{EditorEffect, HostEffect};
 use crate::spine::event::{Event, ListEvent, ReviewAction, Scope, UndoStep};
-use crate::spine::ids::{AgentKey, BufId, PermissionId, SessionKey, TerminalKey};
+use crate::spine::ids::{AgentKey, BufId, SessionKey, TerminalKey};
 use crate::spine::jobs::ReadJob;
 use crate::tests::agent::Life;
 use crate::tests::editor::Travel;

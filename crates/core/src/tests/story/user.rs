@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::conversation::queue::QueueAction;
+use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
 use crate::spine::event::Prompt;
-use crate::spine::ids::{ElicitationId, QueueId};
+use crate::spine::ids::{QuestionId, QueueId};
 use crate::terminals::TerminalEvent;
 
 impl Story {
@@ -35,13 +36,13 @@ impl Story {
 
     pub(super) fn user(&mut self, what: &str) {
         let session = self.session().0;
-        let open = self.w.model.permissions.iter().next().map(|open| open.id);
-        let first = self.w.model.permissions.iter().next();
+        let questions = &self.w.model.questions;
+        let first = questions.iter().find(|open| open.permission().is_some());
         let is_tools = first.is_some_and(|open| open.asker.tool().is_some());
-        let id = open.unwrap_or(PermissionId(0));
-        let option = |option: &str| Event::PermissionAnswer {
+        let id = first.map_or(QuestionId(0), |open| open.id);
+        let option = |option: &str| Event::Answer {
             id,
-            option: option.into(),
+            answer: Answer::Option(option.into()),
         };
         let event = match what {
             "cancel" => Event::Cancel { session },
@@ -52,13 +53,13 @@ impl Story {
             "yes" | "always" => option("y"),
             "odd" => option("?"),
             "tell" | "decline" => {
-                let open = self.w.model.elicitations.iter().next();
-                Event::ElicitationAnswer {
-                    id: open.map_or(ElicitationId(0), |open| open.id),
-                    answer: match what {
+                let first = questions.iter().find(|open| open.permission().is_none());
+                Event::Answer {
+                    id: first.map_or(QuestionId(0), |open| open.id),
+                    answer: Answer::Elicitation(match what {
                         "tell" => ElicitationAnswer::Accept(Default::default()),
                         _ => ElicitationAnswer::Decline,
-                    },
+                    }),
                 }
             }
             "frame" => FRAME,

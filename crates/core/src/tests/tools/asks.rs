@@ -4,9 +4,10 @@ use serde_json::json;
 
 use super::super::world::{S1, World};
 use super::id;
+use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
 use crate::spine::event::Event;
-use crate::spine::ids::ElicitationId;
+use crate::spine::ids::QuestionId;
 use crate::tools::ToolAsk;
 
 /// A world in which a call runs, in a project with a file.
@@ -91,8 +92,11 @@ fn the_user_is_asked_in_the_tools_name() {
     let head: Vec<&str> = view.head.iter().map(|line| &*line.text).collect();
     assert_eq!(head, ["tool  The look", "What is it called?"]);
     let answer = json!({ "name": "x" }).as_object().cloned().unwrap();
-    let (id, answer) = (ElicitationId(1), ElicitationAnswer::Accept(answer));
-    w.happens(Event::ElicitationAnswer { id, answer });
+    let (id, answer) = (QuestionId(1), ElicitationAnswer::Accept(answer));
+    w.happens(Event::Answer {
+        id,
+        answer: Answer::Elicitation(answer),
+    });
     w.saw(&[
         r#"tool 1 gets 1: {"action":"accept","content":{"name":"x"}}"#,
         "question 1 of 1 answered: accept",

@@ -5,9 +5,10 @@ use serde_json::json;
 use super::super::world::{S1, World};
 use super::{id, tools};
 use crate::model::Phase;
+use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
 use crate::spine::event::Event;
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 use crate::tools::{Progress, ToolPermission, ToolResult};
 
 /// Returns the chat without trailing newlines.
@@ -16,9 +17,9 @@ fn chat(w: &World) -> String {
 }
 
 fn choose(w: &mut World, number: u64, option: &str) {
-    w.happens(Event::PermissionAnswer {
-        id: PermissionId(number),
-        option: option.into(),
+    w.happens(Event::Answer {
+        id: QuestionId(number),
+        answer: Answer::Option(option.into()),
     });
 }
 

@@ -4,8 +4,10 @@ use serde_json::json;
 
 use super::super::world::{A1, S1, World};
 use super::{Story, id, tools};
+use crate::questions::Answer;
+use crate::questions::elicitation::ElicitationAnswer;
 use crate::spine::event::Event;
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 use crate::tools::ToolAsk;
 
 const CANCELLED: &str = "fails: The call was cancelled.";
@@ -147,9 +149,9 @@ fn the_users_time_does_not_count_and_is_reported_to_the_caller() {
     let signs = w.log.iter().filter(|line| line.contains("tool 1 reports"));
     assert_eq!(signs.count(), 20);
     assert_eq!(w.log[1], "tool 1 reports 0.002 Waiting for the user.");
-    w.happens(Event::PermissionAnswer {
-        id: PermissionId(1),
-        option: "allow".into(),
+    w.happens(Event::Answer {
+        id: QuestionId(1),
+        answer: Answer::Option("allow".into()),
     });
     for _ in 0..8 {
         w.time_passes();
@@ -162,9 +164,9 @@ fn the_users_time_does_not_count_and_is_reported_to_the_caller() {
     for _ in 0..20 {
         w.time_passes();
     }
-    w.happens(Event::ElicitationAnswer {
-        id: crate::spine::ids::ElicitationId(2),
-        answer: crate::questions::elicitation::ElicitationAnswer::Decline,
+    w.happens(Event::Answer {
+        id: QuestionId(2),
+        answer: Answer::Elicitation(ElicitationAnswer::Decline),
     });
     w.skip();
     w.time_passes();

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::world::{S1, World, spec};
 use crate::conversation::reach::Reach;
 use crate::model::Model;
+use crate::questions::Answer;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::spine::event::{Event, Origin};
 use crate::spine::ids::{SessionKey, ToolUseId};
@@ -80,9 +81,11 @@ impl Calls {
             } => {
                 self.used.insert(*id, (*session, name.clone()));
             }
-            Event::PermissionAnswer { id, option } => {
-                let mut open = model.permissions.iter();
-                let Some(open) = open.find(|open| open.id == *id) else {
+            Event::Answer {
+                id,
+                answer: Answer::Option(option),
+            } => {
+                let Some(open) = model.questions.get(*id) else {
                     return;
                 };
                 match (open.asker.tool(), &**option) {

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::super::world::{S1, World};
 use super::{Story, id};
 use crate::conversation::transcript::Entry;
+use crate::questions::Answer;
 use crate::spine::event::Event;
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 use acp::ToolCallId;
 
 impl World {
@@ -79,9 +80,9 @@ fn a_call_and_its_announcement_are_one_entry_in_any_order() {
             let options = json!([{ "optionId": "y", "name": "Y", "kind": "allow_once" }]);
             let asked = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
             w.asks("7", "session/request_permission", &asked);
-            w.happens(Event::PermissionAnswer {
-                id: PermissionId(1),
-                option: "y".into(),
+            w.happens(Event::Answer {
+                id: QuestionId(1),
+                answer: Answer::Option("y".into()),
             });
         }),
     ];
@@ -200,9 +201,12 @@ fn asks_first(w: &mut World, tool: &str, input: &Value, option: &str) {
     ]);
     let asked = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
     w.asks("7", "session/request_permission", &asked);
-    let id = w.model.permissions.iter().next().unwrap().id;
+    let id = w.model.questions.iter().next().unwrap().id;
     let option = option.into();
-    w.happens(Event::PermissionAnswer { id, option });
+    w.happens(Event::Answer {
+        id,
+        answer: Answer::Option(option),
+    });
     w.skip();
 }
 

@@ -235,7 +235,7 @@ impl Model {
 
     /// Adds patches for the agents whose view has changed.
     pub(crate) fn follow_patches(&mut self, frame: &mut Frame) {
-        if self.frame.permission_dirty {
+        if self.questions.is_dirty() {
             self.following.dirty.extend(self.following.trails.keys());
         }
         for session in std::mem::take(&mut self.following.dirty) {
@@ -251,8 +251,8 @@ impl Model {
         };
         let buffer = |path: &Path| -> Option<BufId> { Some(self.documents.find(path)?.0) };
         let is_at_work = session.turn.is_some();
-        // The question shows the place already.
-        let is_waiting = self.permissions.count(key) + self.elicitations.count(key) > 0;
+        // What it has asked for stands there.
+        let is_waiting = self.questions.wait_in(key);
         let mark = trail.last.as_ref();
         let mark = mark.filter(|_| is_at_work && !is_waiting);
         let target = match trail.mode {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::model::Model;
-use crate::questions::permission::unknown_session;
+use crate::spine::asker::unknown_session;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::text::paths::normalized;
 use acp::{RpcError, SessionId, rpc};

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Place, Proposal, Proposals};
 use crate::model::Model;
+use crate::questions::Answer;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::event::ReviewAction;
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 use crate::workspace::ledger::Which;
 use acp::{OptionKind, PermissionOption};
 
@@ -78,7 +79,7 @@ impl Model {
                 .permission
                 .filter(|_| waits && proposal.choice().is_none())
         });
-        let mut unlocated: Vec<PermissionId> = unlocated.collect();
+        let mut unlocated: Vec<QuestionId> = unlocated.collect();
         unlocated.dedup();
         for id in unlocated {
             self.ask_for_option(id, false, fx);
@@ -95,15 +96,15 @@ impl Model {
         let decided: Vec<_> = decided.collect();
         for (id, choice, is_whole) in decided {
             match self.once_option(id, choice).filter(|_| is_whole) {
-                Some(option) => self.permission_answered(id, &option, fx),
+                Some(option) => self.question_answered(id, Answer::Option(option), fx),
                 None => self.ask_for_option(id, is_whole, fx),
             }
         }
     }
 
     /// Returns the option that does this once, if there is exactly one.
-    fn once_option(&self, id: PermissionId, choice: ReviewAction) -> Option<String> {
-        let open = self.permissions.iter().find(|open| open.id == id)?;
+    fn once_option(&self, id: QuestionId, choice: ReviewAction) -> Option<String> {
+        let open = self.questions.get(id)?.permission()?;
         let kind = match choice {
             ReviewAction::Accept => OptionKind::AllowOnce,
             ReviewAction::Reject => OptionKind::RejectOnce,
@@ -115,15 +116,14 @@ impl Model {
         }
     }
 
-    fn ask_for_option(&mut self, id: PermissionId, is_whole: bool, fx: &mut Effects) {
+    fn ask_for_option(&mut self, id: QuestionId, is_whole: bool, fx: &mut Effects) {
         let why = match is_whole {
             true => "none of the options, or more than one, says just that",
             false => "not all that the agent asks for can be shown in the files",
         };
         let text = format!("Please choose an option: {why}. What you chose by hunks is kept.");
         fx.push(notify(Level::Info, text));
-        self.permissions.bring_forward(id);
-        self.frame.permission_dirty = true;
+        self.questions.bring_forward(id);
         fx.push(Effect::Editor(EditorEffect::AskPermission { id }));
     }
 }

@@ -14,7 +14,7 @@ use crate::render::toolview;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::DiskFile;
-use crate::spine::ids::{PermissionId, SessionKey};
+use crate::spine::ids::{QuestionId, SessionKey};
 use crate::spine::jobs::ReadJob;
 use crate::text::paths::normalized;
 use crate::text::{Text, moved};
@@ -22,7 +22,7 @@ use crate::workspace::ledger::diff;
 use acp::{ToolCallId, ToolContent, ToolStatus};
 
 /// Who asks, what it is called, what would change.
-type Wanted = (Option<PermissionId>, String, Vec<FileProposal>);
+type Wanted = (Option<QuestionId>, String, Vec<FileProposal>);
 
 impl Model {
     /// Lets the proposals be what is known of a tool call by now.
@@ -46,9 +46,11 @@ impl Model {
             let files = files_of(tool, &session.spec.cwd);
             (permission, toolview::title(tool), files)
         };
-        let open = self.permissions.asked();
-        let open = open.filter(|open| open.session == key && open.tool == *id);
-        let asked = open.filter_map(|open| Some(wants(Some(open.id), self.permission_tool(open)?)));
+        let open = self.questions.asked();
+        let open = open.filter(|open| {
+            open.permission().is_some() && open.session == key && open.tool.as_ref() == Some(id)
+        });
+        let asked = open.filter_map(|open| Some(wants(Some(open.id), self.question_call(open)?)));
         let asked: Vec<Wanted> = asked.collect();
         if !asked.is_empty() || !self.is_pending(key, id) {
             return asked;
@@ -73,7 +75,7 @@ impl Model {
         &mut self,
         session: SessionKey,
         tool: &ToolCallId,
-        permission: Option<PermissionId>,
+        permission: Option<QuestionId>,
         title: String,
         files: Vec<FileProposal>,
     ) {
@@ -111,7 +113,9 @@ impl Model {
                 files,
             }),
         }
-        self.frame.permission_dirty |= permission.is_some();
+        if permission.is_some() {
+            self.questions.touch();
+        }
     }
 
     /// Ends what nobody proposes any more, and locates the rest where something has changed.
@@ -120,7 +124,7 @@ impl Model {
             for proposal in std::mem::take(&mut self.proposals.all) {
                 let paths = proposal.files.into_iter().map(|file| file.path);
                 self.reviews.dirty.extend(paths);
-                self.frame.permission_dirty = true;
+                self.questions.touch();
             }
         }
         self.end_proposals();
@@ -132,7 +136,9 @@ impl Model {
             for file in proposal.files.iter_mut().filter(|file| file.stale) {
                 is_other |= self.set_base(proposal.session, file, &mut to_read);
             }
-            self.frame.permission_dirty |= is_other && proposal.permission.is_some();
+            if is_other && proposal.permission.is_some() {
+                self.questions.touch();
+            }
         }
         self.proposals.all = all;
         for path in to_read {
@@ -219,7 +225,9 @@ impl Model {
                 self.reviews.dirty.insert(file.path.clone());
             }
         }
-        self.frame.permission_dirty |= is_asked;
+        if is_asked {
+            self.questions.touch();
+        }
         self.refresh_proposals(fx);
     }
 
@@ -238,7 +246,7 @@ impl Model {
         let mut at = 0;
         while let Some(proposal) = self.proposals.all.get(at) {
             let stands = match proposal.permission {
-                Some(id) => self.permissions.iter().any(|open| open.id == id),
+                Some(id) => self.questions.get(id).is_some(),
                 None => self.is_pending(proposal.session, &proposal.tool),
             };
             match stands {

@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::ReviewAction;
-use crate::spine::ids::{PermissionId, SessionKey};
+use crate::spine::ids::{QuestionId, SessionKey};
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::Rejected;
 use crate::workspace::fileops::{Intent, Kind};
@@ -32,7 +32,7 @@ pub struct Kept {
 
 impl Model {
     /// A question is about to be answered: what was chosen counts if the agent may go on.
-    pub(crate) fn proposal_answered(&mut self, id: PermissionId, is_allowed: bool) {
+    pub(crate) fn proposal_answered(&mut self, id: QuestionId, is_allowed: bool) {
         let all = &mut self.proposals.all;
         let at = all.iter().position(|one| one.permission == Some(id));
         let Some(proposal) = at.map(|at| all.remove(at)) else {

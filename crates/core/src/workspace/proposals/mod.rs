@@ -27,7 +27,7 @@ use landing::Kept;
 use locate::{Ground, locate};
 
 use crate::spine::event::ReviewAction;
-use crate::spine::ids::{PermissionId, SessionKey};
+use crate::spine::ids::{QuestionId, SessionKey};
 use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::ledger::{Which, diff, hunks};
@@ -57,7 +57,7 @@ pub struct Proposal {
     pub session: SessionKey,
     pub tool: ToolCallId,
     /// The question that waits for the user; `None` for a call that is only pending.
-    pub permission: Option<PermissionId>,
+    pub permission: Option<QuestionId>,
     pub title: String,
     pub files: Vec<FileProposal>,
 }
@@ -145,7 +145,7 @@ impl Proposals {
     }
 
     /// Returns the proposal that a question is about.
-    pub fn of_permission(&self, id: PermissionId) -> Option<&Proposal> {
+    pub fn of_permission(&self, id: QuestionId) -> Option<&Proposal> {
         self.all.iter().find(|one| one.permission == Some(id))
     }
 

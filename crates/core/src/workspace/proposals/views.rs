@@ -6,7 +6,7 @@ use super::{FileProposal, Note, Proposals, Proposed};
 use crate::render::toolview::whole_line;
 use crate::render::view::{HunkView, Line, PlaceView, ProposedView};
 use crate::spine::event::ReviewAction;
-use crate::spine::ids::PermissionId;
+use crate::spine::ids::QuestionId;
 use crate::text::{LineEdit, Text};
 use crate::view::snapshot::{HunkInfo, ProposalInfo};
 use crate::workspace::hunkview;
@@ -70,7 +70,7 @@ impl Proposals {
     }
 
     /// Returns where a question's changes would be, file by file.
-    pub(crate) fn places(&self, id: PermissionId) -> Vec<PlaceView> {
+    pub(crate) fn places(&self, id: QuestionId) -> Vec<PlaceView> {
         let files = self
             .of_permission(id)
             .into_iter()
@@ -87,7 +87,7 @@ impl Proposals {
     }
 
     /// Returns what the user shall know of a question's diffs.
-    pub(crate) fn notes(&self, id: PermissionId) -> Vec<Line> {
+    pub(crate) fn notes(&self, id: QuestionId) -> Vec<Line> {
         let files = self
             .of_permission(id)
             .into_iter()
