@@ -55,6 +55,7 @@ pub fn start(
     let outbox = Arc::new(Outbox::default());
     let published = Published::default();
     let (ended, is_ended) = channel();
+    let is_being_written = Box::new(host.is_being_written());
     let core = Core {
         outlet,
         host,
@@ -74,6 +75,7 @@ pub fn start(
         inbox,
         outbox,
         published,
+        is_being_written,
         refresh_environment,
         shut_down,
     })

@@ -18,6 +18,7 @@ use acp_core::spine::event::{BufState, Event, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::text::LineEdit;
 use acp_core::text::format::{Encoding, Format, LineEnd};
+use acp_edge::replaced::Replaced;
 
 /// The buffers that report their changes.
 #[derive(Debug, Default)]
@@ -41,6 +42,10 @@ pub struct Buffer {
     /// It has a name that it was never read from or written to: Neovim asks before it overwrites a
     /// file of that name.
     renamed: bool,
+    /// The changedtick when the current `:write` began.
+    writing: Option<u64>,
+    /// The file that the current `:write` replaces without a merge.
+    replaced: Option<Replaced>,
 }
 
 /// Attaches every file buffer, and those opened later.
@@ -64,12 +69,17 @@ pub fn start() -> mlua::Result<()> {
         if !is_attached(buf) {
             return attach(buf, Source::Disk);
         }
+        if has_failed(buf)? {
+            set_replaced(buf, None);
+            return Ok(());
+        }
         set_renamed(buf, false);
         report_state(buf)?;
         let stamp = stamp(buf)?;
         set_known(buf, stamp);
+        let over = set_replaced(buf, None).map(|replaced| replaced.overwritten(stamp));
         let buf = BufId(buf);
-        send(Event::BufSaved { buf, stamp });
+        send(Event::BufSaved { buf, stamp, over });
         Ok(())
     })?;
     on(&["BufModifiedSet"], |buf| {
@@ -174,6 +184,28 @@ pub fn set_known(buf: i32, stamp: Option<Stamp>) {
         buffer.known = stamp;
         Some(())
     });
+}
+
+/// Notes that a `:write` of a buffer begins.
+pub fn begin_write(buf: i32) {
+    let tick = tick(buf);
+    with_buffer(buf, |buffer| {
+        buffer.writing = Some(tick);
+        None::<()>
+    });
+    set_replaced(buf, None);
+}
+
+/// Returns whether the `:write` that has just ended has failed: Neovim fires `BufWritePost` even
+/// then. A successful one of a modified buffer changes its changedtick.
+fn has_failed(buf: i32) -> mlua::Result<bool> {
+    let writing = with_buffer(buf, |buffer| buffer.writing.take());
+    Ok(writing == Some(tick(buf)) && nvim::buf_option(buf, "modified")?)
+}
+
+/// Notes the file that a `:write` is about to replace, and returns the one noted before.
+pub fn set_replaced(buf: i32, file: Option<Replaced>) -> Option<Replaced> {
+    with_buffer(buf, |buffer| std::mem::replace(&mut buffer.replaced, file))
 }
 
 /// Numbers a report of a buffer's lines.

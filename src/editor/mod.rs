@@ -57,7 +57,7 @@ use nvim_oxi::mlua::{self, Table};
 
 use kit::autocmd::{self, Scope};
 
-pub use state::Published;
+pub use state::{Probe, Published};
 pub use wake::Outbox;
 
 use acp_core::spine::effect::Level;
@@ -69,7 +69,8 @@ pub struct Wiring {
     pub inbox: Inbox,
     pub outbox: Arc<Outbox>,
     pub published: Published,
-    /// Refreshes the environment from Neovim's; called before an agent is started.
+    pub is_being_written: Probe,
+    /// Takes over the environment as it is now; before an agent is started.
     pub refresh_environment: fn(),
     /// Ends the agents and waits for them, for a bounded time.
     pub shut_down: fn(),
@@ -140,6 +141,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         panels: RefCell::default(),
         is_away: Cell::default(),
         applying: Cell::new(None),
+        is_being_written: wiring.is_being_written,
         refresh_environment: wiring.refresh_environment,
     });
     tools::door::open(socket);

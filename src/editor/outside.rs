@@ -24,11 +24,10 @@
 //! This client uses the last one. See `buf_write_do_autocmds()` in Neovim's bufwrite.c.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Table};
 
-use super::documents::{is_attached, known, set_known};
+use super::documents::{begin_write, buf_state, is_attached, known, set_known, set_replaced};
 use super::kit::autocmd::{self, Fired, GROUP, Scope, nested, silenced};
 use super::kit::buffer;
 use super::nvim::{self, api};
@@ -37,12 +36,9 @@ use acp_core::spine::event::{Event, SaveError, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 use acp_core::view::snapshot::SessionInfo;
+use acp_edge::replaced::Replaced;
 
-/// Maximum time `:write` waits for a merge, and the interval at which it checks for one.
-const PATIENCE: Duration = Duration::from_millis(500);
-const POLL: Duration = Duration::from_millis(1);
-
-/// Answers for Neovim when it detects that the file of a buffer has changed.
+/// Answers for Neovim when it finds that the file of a buffer has changed.
 ///
 /// # Errors
 /// Neovim's error.
@@ -68,30 +64,33 @@ fn changed(buf: i32) -> mlua::Result<()> {
     }
 }
 
-/// Before the user's `:write`, merges another program's changes, about which Neovim would ask.
+/// Lets the user's `:write` replace a file that others have changed, which Neovim would ask about:
+/// what they wrote goes to the core with the save, and comes back on top of what was saved.
 ///
-/// Waits for the core, usually a few milliseconds. If it takes longer, Neovim asks.
+/// Neovim does ask about a file that another program is writing right now, and about one that only
+/// Neovim can read.
 fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
+    begin_write(buf);
     let applying = state::with(|editor| editor.applying.get()).flatten();
     let is_own = applying.is_some_and(|(edited, _)| edited == buf);
     let path = name(buf)?;
     if is_own || path != Path::new(target) || !is_looked_after(buf)? {
         return Ok(());
     }
-    let is_outdated = || {
-        let (known, there) = (known(buf), acp_edge::paths::stamp(&path));
-        known.is_some() && there.is_some() && known != there
+    let (Some(known), Some(there)) = (known(buf), acp_edge::paths::stamp(&path)) else {
+        return Ok(());
     };
-    if !is_outdated() {
+    if known == there || buf_state(buf)?.format.encoding == Encoding::Other {
         return Ok(());
     }
-    send(Event::BufOutdated { buf: BufId(buf) });
-    let deadline = Instant::now() + PATIENCE;
-    while is_outdated() && Instant::now() < deadline {
-        match state::with(|editor| editor.outbox.take_edit(BufId(buf))).flatten() {
-            Some(edit) => super::apply::effect(edit)?,
-            None => std::thread::sleep(POLL),
-        }
+    let real = acp_edge::paths::resolved(&path);
+    let is_half = state::with(|editor| (editor.is_being_written)(&real, there.bytes));
+    if is_half == Some(true) {
+        return Ok(());
+    }
+    if let Some(replaced) = Replaced::read(&path) {
+        count_as_written(buf)?;
+        set_replaced(buf, Some(replaced));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! autocommands and callbacks that come back here.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chat::Chats;
@@ -25,7 +26,10 @@ use acp_edge::inbox::Inbox;
 /// The snapshot the core published last.
 pub type Published = Arc<Mutex<Arc<Snapshot>>>;
 
-/// The state of the main thread.
+/// Tells at once whether a program is writing to a file of this size.
+pub type Probe = Box<dyn Fn(&Path, u64) -> bool>;
+
+/// What the main thread owns.
 pub struct Editor {
     pub inbox: Inbox,
     pub outbox: Arc<Outbox>,
@@ -43,6 +47,7 @@ pub struct Editor {
     pub is_away: Cell<bool>,
     /// The edit that is being applied, with its buffer: `on_lines` attributes changes to it.
     pub applying: Cell<Option<(i32, Token<Edited>)>>,
+    pub is_being_written: Probe,
     pub refresh_environment: fn(),
 }
 

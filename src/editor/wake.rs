@@ -19,7 +19,6 @@ use super::state;
 use super::terminal::pace;
 use acp_core::spine::effect::EditorEffect;
 use acp_core::spine::event::Event;
-use acp_core::spine::ids::BufId;
 
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;
@@ -58,15 +57,7 @@ impl Outbox {
         self.lock().pop_front()
     }
 
-    /// Takes the next edit of a buffer out of order.
-    pub fn take_edit(&self, buf: BufId) -> Option<EditorEffect> {
-        let mut queue = self.lock();
-        let is_one = |effect: &EditorEffect| matches!(effect, EditorEffect::Edit { buf: edited, .. } if *edited == buf);
-        let index = queue.iter().position(is_one)?;
-        queue.remove(index)
-    }
-
-    /// If a wake-up is the only effect, removes it and returns true.
+    /// Tells whether all there is to do is to ask for a frame.
     fn take_lone_wake(&self) -> bool {
         let mut queue = self.lock();
         let lone = queue.len() == 1 && matches!(queue.front(), Some(EditorEffect::Wake));

@@ -181,10 +181,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             made_for,
         } => model.buffer_edited(buf, tick, edit, made_for),
         Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
-        Event::BufSaved { buf, stamp } => {
-            model.documents.set_saved(buf, stamp);
-            model.buffer_saved(buf, stamp);
-        }
+        Event::BufSaved { buf, stamp, over } => model.buffer_saved(buf, stamp, over, fx),
         Event::BufDetached { buf } => {
             model.buffer_detached(buf, fx);
             model.run_lanes(fx);
@@ -221,6 +218,14 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             if let Some(lane) = model.jobs.edits.take(token) {
                 model.file_was_edited(lane, result, fx);
             }
+        }
+        // A file that was read before a save replaced it is read again.
+        Event::DiskRead {
+            token,
+            result: Ok(disk),
+        } if model.documents.is_overwritten(&disk) => {
+            let path = disk.real;
+            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
         Event::DiskRead { token, result } => match model.jobs.reads.take(token) {
             Some(ReadJob::Operation(lane)) => model.file_was_read(lane, result, fx),

@@ -197,6 +197,12 @@ impl Host {
         })
     }
 
+    /// Returns a test for files that a program has open and writes to; it takes their size, too.
+    pub fn is_being_written(&self) -> impl Fn(&Path, u64) -> bool + use<> {
+        let writers = Arc::clone(&self.kit.writers);
+        move |path, bytes| writers.is_open(path, bytes)
+    }
+
     /// Carries out an effect or starts it; never blocks.
     pub fn run(&self, effect: HostEffect) {
         match effect {

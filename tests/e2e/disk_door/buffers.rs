@@ -80,33 +80,7 @@ fn undo_past_a_merge_never_marks_the_old_text_as_saved() {
 }
 
 #[test]
-fn changes_just_written_to_disk_are_merged_before_the_user_saves() {
-    for command in ["write", "wall", "write!"] {
-        let door = Door::of(Project::new(), "one\ntwo\nthree\n", "true");
-        let nvim = &door.nvim;
-        // After one turn, the files of the project are known.
-        turn(nvim);
-        nvim.keys("G5|ax<Esc>");
-        let path = nvim.project.path("a.txt");
-        let beside = nvim.project.root().join("beside");
-        for n in 0..5 {
-            let there = nvim.project.read("a.txt").replacen("one", "one 1", 1);
-            // Replace the file in one step: a half-written file would be merged as a different
-            // text.
-            touch(&beside, &there);
-            std::fs::rename(&beside, &path).expect("it can be moved");
-            save(nvim, command);
-            let saved = there.replacen("three", "threex", 1);
-            check_bytes(nvim, "a.txt", &saved);
-            assert_eq!(nvim.buf_lines(0).join("\n") + "\n", saved, "{n}");
-            nvim.keys("G5|ax<Esc>");
-        }
-        door.nvim.quit();
-    }
-}
-
-#[test]
-fn neovim_asks_about_a_file_that_changes_after_the_session() {
+fn a_file_that_others_write_to_after_the_session_is_asked_about() {
     let door = Door::new(Project::new(), "one\n");
     let nvim = &door.nvim;
     door.merge("two\n");

@@ -5,6 +5,7 @@ mod buffers;
 mod deeds;
 mod hidden;
 mod look;
+mod saves;
 mod slow;
 
 use serde_json::{Value as Json, json};

@@ -280,6 +280,8 @@ pub enum Event {
     BufSaved {
         buf: BufId,
         stamp: Option<Stamp>,
+        /// The file that it was saved over, if that was not merged into the buffer before.
+        over: Option<Overwritten>,
     },
     BufDetached {
         buf: BufId,
@@ -595,6 +597,13 @@ pub struct Stamp {
     pub bytes: u64,
     /// Time of the last change: seconds and nanoseconds.
     pub modified: (i64, i64),
+}
+
+/// A file that the user saved a buffer over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overwritten {
+    pub stamp: Stamp,
+    pub bytes: Vec<u8>,
 }
 
 /// A file as read from disk.

@@ -12,7 +12,9 @@ use crate::render::view::{
     PreviewView, QuestionView, QueueView, UndoView, WholeView,
 };
 use crate::spine::effect::Save;
-use crate::spine::event::{BufState, EditDone, EditError, Event, Prompt, SaveError};
+use crate::spine::event::{
+    BufState, EditDone, EditError, Event, Overwritten, Prompt, SaveError, Stamp,
+};
 use crate::spine::ids::{BufId, SessionKey, TerminalKey, TurnKey};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
@@ -62,7 +64,9 @@ pub struct Buffer {
     pub readonly: bool,
     pub format: Format,
     saved: Text,
-    /// Undo blocks: edits with their inverses.
+    /// The file that the text was read from, saved to or merged with.
+    known: Option<Stamp>,
+    /// Blocks of edits and their inverses.
     undo: Vec<Vec<(LineEdit, LineEdit)>>,
     /// Number of blocks that are not undone.
     done: usize,
@@ -136,7 +140,14 @@ impl Buffer {
         }
     }
 
-    fn save(&mut self, buf: BufId, disk: &mut Disk, out: &mut Vec<Event>) -> Result<(), String> {
+    /// Saves the buffer, over a file that was not merged if `over` has that.
+    fn save(
+        &mut self,
+        buf: BufId,
+        over: Option<Overwritten>,
+        disk: &mut Disk,
+        out: &mut Vec<Event>,
+    ) -> Result<(), String> {
         let is_blank = self.text == Text::from_lines([""]);
         let text = if is_blank {
             Text::default()
@@ -151,7 +162,8 @@ impl Buffer {
             state: self.state(),
         });
         let stamp = disk.stamp(&self.path);
-        out.push(Event::BufSaved { buf, stamp });
+        self.known = stamp;
+        out.push(Event::BufSaved { buf, stamp, over });
         Ok(())
     }
 }
@@ -177,6 +189,7 @@ impl Editor {
         let buffer = Buffer {
             path: path.to_owned(),
             saved: text.clone(),
+            known: disk.stamp(path),
             text,
             tick: 2,
             modified: false,
@@ -241,11 +254,19 @@ impl Editor {
         out.push(Event::BufChanged { buf, state });
     }
 
-    /// The user saves a buffer, over any content on disk.
+    /// The user saves a buffer, over whatever is on disk, which the core is told.
     pub fn saves(&mut self, buf: BufId, disk: &mut Disk, out: &mut Vec<Event>) {
         if let Some(buffer) = self.buffers.get_mut(&buf) {
-            // The user sees the error; it has no other effect.
-            let _ = buffer.save(buf, disk, out);
+            let known = buffer.known;
+            let there = disk.stamp(&buffer.path);
+            let there = there.filter(|there| known.is_some_and(|known| known != *there));
+            let over = there.and_then(|stamp| {
+                let bytes = disk.files.get(&disk.real(&buffer.path))?.clone();
+                let is_text = !bytes.is_empty() && !bytes.contains(&0);
+                is_text.then_some(Overwritten { stamp, bytes })
+            });
+            // The user sees the error; nothing else comes of it.
+            let _ = buffer.save(buf, over, disk, out);
         }
     }
 
@@ -273,6 +294,7 @@ impl Editor {
         };
         buffer.saved = buffer.text.clone();
         buffer.format = content.format;
+        buffer.known = disk.stamp(&buffer.path);
         buffer.tick += 1;
         buffer.modified = false;
         buffer.undo.clear();
@@ -350,6 +372,7 @@ impl Editor {
                 let tick = buffer.tick;
                 return Ok(EditDone { tick, saved });
             }
+            buffer.known = stamp;
             buffer.modified = !is_clean;
             buffer.format = format;
             if is_clean {
@@ -375,7 +398,9 @@ impl Editor {
                 };
                 buffer.edit_block(buf, &[end], made_for, out);
             }
-            buffer.save(buf, disk, out).map_err(SaveError::Refused)
+            buffer
+                .save(buf, None, disk, out)
+                .map_err(SaveError::Refused)
         });
         Ok(EditDone {
             tick: buffer.tick,

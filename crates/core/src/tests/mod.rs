@@ -38,6 +38,7 @@ mod ondisk;
 mod opening;
 mod options;
 mod outlive;
+mod overwritten;
 mod permissions;
 mod progress;
 mod proposals;

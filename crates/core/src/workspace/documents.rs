@@ -28,6 +28,8 @@ pub struct Document {
     pub saved: Option<Text>,
     /// The file on disk that has the text `saved`, if that is certain.
     pub stamp: Option<Stamp>,
+    /// The file that the last save has replaced without a merge.
+    overwritten: Option<Stamp>,
     pub state: BufState,
 }
 
@@ -181,6 +183,7 @@ impl Documents {
             text,
             saved,
             stamp,
+            overwritten: None,
             state,
         };
         self.put(buf, document);
@@ -231,12 +234,23 @@ impl Documents {
         }
     }
 
-    pub fn set_saved(&mut self, buf: BufId, stamp: Option<Stamp>) {
+    /// Notes that Neovim has saved a buffer, and the file that this has replaced without a merge.
+    pub fn set_saved(&mut self, buf: BufId, stamp: Option<Stamp>, overwritten: Option<Stamp>) {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.saved = Some(document.text.clone());
             document.stamp = stamp;
+            document.overwritten = overwritten;
             document.state.modified = false;
         }
+    }
+
+    /// Returns whether a file was read before a save replaced it.
+    pub fn is_overwritten(&self, disk: &DiskFile) -> bool {
+        self.find(&disk.real).is_some_and(|(_, document)| {
+            disk.stamp.is_some()
+                && disk.stamp == document.overwritten
+                && disk.stamp != document.stamp
+        })
     }
 
     /// Records the buffer's tick after all changes up to it have been reported.

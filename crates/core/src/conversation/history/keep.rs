@@ -202,8 +202,10 @@ impl Model {
         }
     }
 
-    /// Writes all remaining entries of all sessions, because Neovim quits.
+    /// Writes all remaining entries of all sessions, and the changes that wait to be reapplied,
+    /// because Neovim quits.
     pub fn farewell(&mut self, fx: &mut Effects) {
+        self.reapply_all(fx);
         for session in self.sessions.values_mut() {
             session.transcript.news.settle_all();
         }

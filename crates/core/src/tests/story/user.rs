@@ -188,13 +188,9 @@ impl Story {
                 other => panic!("a buffer has no {other}"),
             });
         };
-        // The host finishes its operations long before a user can open, change and save the file.
-        while matches!(what, "save" | "wipe") && self.w.disk.next(&path).is_some() {
-            self.disk_moves(file);
-        }
         match what {
-            // Saving replaces other programs' lines on the user's order.
-            "save" | "wipe" => self.willed(file, Self::disk_lines, act),
+            // What others wrote comes back on top of it.
+            "save" | "wipe" => act(self),
             _ => self.willed(file, Self::buffer_lines, act),
         }
     }

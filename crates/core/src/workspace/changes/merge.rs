@@ -102,10 +102,14 @@ impl Model {
         if let Some(session) = merge.by {
             self.agent_has_left(session, &merge.disk.real, &merge.base, &merge.theirs);
         }
-        self.offer_disk(&merge, &path, fx);
         let DiskMerge {
-            buf, disk, theirs, ..
+            buf,
+            disk,
+            theirs,
+            conflicts,
+            ..
         } = merge;
+        self.offer_disk(&path, conflicts, fx);
         if !was_saved {
             // This holds even if the disk has changed again: the buffer contains its previous text.
             self.documents.set_disk(buf, theirs, disk.stamp);
@@ -128,15 +132,20 @@ impl Model {
     }
 
     /// Offers the user the lines on disk that conflict with the user's own changes.
-    fn offer_disk(&mut self, merge: &DiskMerge, path: &std::path::Path, fx: &mut Effects) {
-        if merge.conflicts.is_empty() {
+    pub(super) fn offer_disk(
+        &mut self,
+        path: &std::path::Path,
+        conflicts: Vec<Conflict>,
+        fx: &mut Effects,
+    ) {
+        if conflicts.is_empty() {
             return;
         }
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
-        for conflict in &merge.conflicts {
-            review.offer(conflict.clone());
+        for conflict in conflicts {
+            review.offer(conflict);
         }
         self.reviews.touch(path);
         let text = format!(

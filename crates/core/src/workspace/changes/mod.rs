@@ -8,9 +8,11 @@
 
 mod ledger;
 mod merge;
+mod reapply;
 
 pub(crate) use merge::DiskMerge;
 pub use merge::{advance, known_on_disk};
+pub(crate) use reapply::{Reapplied, Reapply};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ use std::path::{Path, PathBuf};
 use crate::model::Model;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, EditDone, Stamp};
+use crate::spine::event::{DiskFile, DiskText, EditDone, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
@@ -34,8 +36,9 @@ pub struct Changes {
     /// Texts read from disk while a window was open; an agent's change of the file may not have
     /// been reported yet.
     unsure: BTreeMap<PathBuf, Text>,
-    /// The state in which Neovim last saved each file, until the save is reported.
-    saved: BTreeMap<PathBuf, FileState>,
+    /// The state in which Neovim last saved each file, until the save is reported, and the file that
+    /// the save replaced without a merge.
+    saved: BTreeMap<PathBuf, (FileState, Option<Stamp>)>,
 }
 
 /// A reported change on disk, to be applied.
@@ -53,12 +56,13 @@ impl Changes {
     }
 
     /// Records that Neovim has saved a buffer.
-    pub fn is_saved(&mut self, document: &Document, stamp: Option<Stamp>) {
+    fn is_saved(&mut self, document: &Document, overwritten: Option<Stamp>) {
         let saved = FileState {
-            stamp,
+            stamp: document.stamp,
             ..FileState::of_text(document.text.clone(), document.state.format)
         };
-        self.saved.insert(document.real.clone(), saved);
+        self.saved
+            .insert(document.real.clone(), (saved, overwritten));
         if self.saved.len() > MAX_SAVED {
             self.saved.pop_first();
         }
@@ -67,7 +71,14 @@ impl Changes {
     /// Splits Neovim's own save off a change, even if the buffer is gone. The save comes first and
     /// belongs to the user. Returns it, and whether it was the whole change.
     fn take_save(&mut self, change: &mut FileChange) -> (Option<FileChange>, bool) {
-        let Some(saved) = self.saved.remove(&change.path) else {
+        let after = change.after.stamp;
+        let is_earlier = |(_, overwritten): &(FileState, Option<Stamp>)| {
+            overwritten.is_some() && *overwritten == after
+        };
+        if self.saved.get(&change.path).is_some_and(is_earlier) {
+            return (None, false);
+        }
+        let Some((saved, _)) = self.saved.remove(&change.path) else {
             return (None, false);
         };
         let is_told = change.before.stamp == saved.stamp
@@ -123,12 +134,27 @@ impl Model {
     }
 
     /// Records that Neovim has saved a buffer. Unless the save was for this client, the content is
-    /// the user's.
-    pub(crate) fn buffer_saved(&mut self, buf: BufId, stamp: Option<Stamp>) {
-        if let Some(document) = self.documents.get(buf)
-            && !self.fileops.is_busy(&self.names_of(&document.real))
-        {
-            self.changes.is_saved(document, stamp);
+    /// the user's; a change that it replaced is reapplied.
+    pub(crate) fn buffer_saved(
+        &mut self,
+        buf: BufId,
+        stamp: Option<Stamp>,
+        over: Option<Overwritten>,
+        fx: &mut Effects,
+    ) {
+        let document = self.documents.get(buf);
+        let base = document.and_then(|document| document.saved.clone());
+        let overwritten = over.as_ref().map(|over| over.stamp);
+        self.documents.set_saved(buf, stamp, overwritten);
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        let is_busy = self.fileops.is_busy(&self.names_of(&document.real));
+        if over.is_some() || !is_busy {
+            self.changes.is_saved(document, overwritten);
+        }
+        if let Some(over) = over {
+            self.change_was_overwritten(buf, base, over, fx);
         }
     }
 
@@ -242,10 +268,11 @@ impl Model {
         let is_known = document.stamp.is_some()
             && document.stamp == disk.stamp
             && change.change.before.mode == change.change.after.mode;
-        // If another author's change follows, the present text is not this change's alone.
+        // If another author's change follows, the present text is not this change's alone, unless
+        // it is the very file that this change left.
         let told = change
             .as_told()
-            .filter(|_| self.is_anothers_next(path, change));
+            .filter(|told| told.stamp != disk.stamp && self.is_anothers_next(path, change));
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
         change.change = as_read(change.change.clone(), disk.clone(), restored);

@@ -11,7 +11,7 @@ use crate::spine::effect::Level;
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
-use crate::workspace::changes::TakeIn;
+use crate::workspace::changes::{Reapply, TakeIn};
 use crate::workspace::files::{Read, Write};
 use crate::workspace::proposals::PutBack;
 use crate::workspace::reviews::{Aim, Decide, Moved};
@@ -34,6 +34,8 @@ pub(crate) enum Intent {
     Write(Write),
     /// A change on disk is merged into the buffer and the review.
     TakeIn(TakeIn),
+    /// A change that the user saved over comes back.
+    Reapply(Reapply),
     /// The user accepts or rejects hunks.
     Decide(Decide),
     /// The user accepts a turn's changes.
@@ -84,6 +86,7 @@ impl Intent {
             Intent::Read(_) => Kind::Read,
             Intent::Write(write) => Kind::Write(write.session),
             Intent::TakeIn(change) => Kind::TakeIn(change.by),
+            Intent::Reapply(reapply) => Kind::TakeIn(reapply.by),
             _ => Kind::Decision,
         }
     }
@@ -97,6 +100,8 @@ impl Model {
             Intent::Write(_) | Intent::Reread { .. } | Intent::Rest | Intent::Sync => true,
             Intent::Read(_) | Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_) => !is_open,
             Intent::TakeIn(change) => self.reads_change(change, fx),
+            // The save has said what is there.
+            Intent::Reapply(_) => op.tries > 0,
             Intent::AcceptTurn(_)
             | Intent::Restore { .. }
             | Intent::MoveBack(_)
@@ -116,6 +121,7 @@ impl Model {
             (Intent::Read(read), disk) => self.plan_read(&path, read, disk, fx),
             (Intent::Write(write), Some(disk)) => self.plan_write(&path, write, disk, fx),
             (Intent::TakeIn(change), disk) => self.plan_change(&path, change, disk, fx),
+            (Intent::Reapply(reapply), disk) => self.plan_reapply(&path, reapply, disk, fx),
             (Intent::Decide(decide), disk) => self.plan_decision(&path, decide, disk, fx),
             (Intent::AcceptTurn(turn), _) => {
                 self.accept_turn_now(&path, *turn);
@@ -161,6 +167,9 @@ impl Model {
             (Intent::TakeIn(change), Landing::TakenIn(merge, content), Outcome::Edited(done)) => {
                 self.change_landed(change, *merge, content, &done, fx)
             }
+            (Intent::Reapply(reapply), Landing::Reapplied(reapplied), Outcome::Written(stamp)) => {
+                self.reapply_landed(&path, reapply, *reapplied, stamp, fx)
+            }
             (Intent::Decide(decide), landing, outcome) => {
                 self.decision_landed(&path, decide, landing, outcome, fx)
             }
@@ -191,6 +200,7 @@ impl Model {
             Intent::Read(read) => self.read_failed(&read, text, fx),
             Intent::Write(write) => self.write_failed(&op.path, &write, text, fx),
             Intent::TakeIn(change) => self.change_failed(&change, text, fx),
+            Intent::Reapply(reapply) => self.reapply_failed(&op.path, &reapply, text, fx),
             Intent::Sync => {}
             _ => fx.push(notify(Level::Error, text)),
         }

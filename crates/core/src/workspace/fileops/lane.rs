@@ -291,6 +291,20 @@ impl FileOps {
         None
     }
 
+    /// Takes out the changes that wait to be reapplied.
+    pub fn take_reapplies(&mut self) -> Vec<(LaneId, Operation)> {
+        let mut taken = Vec::new();
+        for (id, lane) in &mut self.lanes {
+            for op in std::mem::take(&mut lane.waiting) {
+                match op.intent {
+                    Intent::Reapply(_) => taken.push((*id, op)),
+                    _ => lane.waiting.push_back(op),
+                }
+            }
+        }
+        taken
+    }
+
     /// Returns an active operation, and whether its effect changes the file.
     pub(super) fn active_mut(
         &mut self,

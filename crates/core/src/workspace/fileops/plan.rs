@@ -10,7 +10,7 @@ use crate::spine::pending::reply::{DiskWritten, Edited};
 use crate::spine::project::{Body, FileState};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
-use crate::workspace::changes::DiskMerge;
+use crate::workspace::changes::{DiskMerge, Reapplied};
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::Author;
 use crate::workspace::files::{Merged, Saved};
@@ -76,6 +76,8 @@ pub(crate) enum Landing {
     Foreign(Box<DiskMerge>),
     /// A change on disk is merged into the buffer; this session's agent wrote it.
     TakenIn(Box<DiskMerge>, Option<SessionKey>),
+    /// A change that the user saved over is back on disk.
+    Reapplied(Box<Reapplied>),
     /// A decision is carried out in the buffer, or on disk.
     Decided(End),
     DecidedOnDisk(FileState, End),

@@ -1,0 +1,241 @@
+//! Changes that the user saved over before they were merged: reapplied to what was saved.
+//!
+//! Invariant: the change comes back to the disk as if its author had made it right after the save;
+//! where that cannot be done, it is offered as a conflict.
+
+use std::path::Path;
+
+use super::TakeIn;
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
+use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp};
+use crate::spine::ids::{BufId, SessionKey};
+use crate::spine::project::{FileChange, FileState};
+use crate::text::format::Format;
+use crate::text::{Text, moved};
+use crate::workspace::fileops::{Change, Intent, Landing, Next, Plan};
+use crate::workspace::ledger::{Conflict, Merge, diff, merge};
+
+/// A change that a save has replaced.
+#[derive(Debug)]
+pub struct Reapply {
+    /// What the buffer had on disk before, where that is known.
+    base: Option<Text>,
+    theirs: Text,
+    /// The session whose agent made the change.
+    pub by: Option<SessionKey>,
+    /// What is on disk.
+    under: Under,
+}
+
+/// A text file on disk.
+#[derive(Debug, Clone)]
+struct Under {
+    text: Text,
+    format: Format,
+    stamp: Option<Stamp>,
+}
+
+/// A change on its way back to the disk.
+#[derive(Debug)]
+pub(crate) struct Reapplied {
+    text: Text,
+    conflicts: Vec<Conflict>,
+}
+
+impl Reapply {
+    /// Merges the change into what is on disk; returns whether that changes anything.
+    fn merge(&self) -> (Reapplied, bool) {
+        let ours = &self.under.text;
+        let Some(base) = &self.base else {
+            let (text, conflicts) = (ours.clone(), self.differences());
+            return (Reapplied { text, conflicts }, false);
+        };
+        let Merge { edits, conflicts } = merge(base, ours, &self.theirs);
+        let mut text = ours.clone();
+        text.apply_all(&edits);
+        (Reapplied { text, conflicts }, !edits.is_empty())
+    }
+
+    /// Returns all in which the change differs from what is on disk, as conflicts.
+    fn differences(&self) -> Vec<Conflict> {
+        let ours = &self.under.text;
+        let edits = diff(ours, &self.theirs).into_iter();
+        let conflicts = edits.map(|edit| {
+            let rows = edit.start..edit.start + edit.removed;
+            Conflict {
+                base: ours.to_lines(rows.clone()),
+                theirs: edit.lines,
+                rows,
+            }
+        });
+        conflicts.collect()
+    }
+}
+
+impl Under {
+    fn state(&self) -> FileState {
+        FileState {
+            stamp: self.stamp,
+            ..FileState::of_text(self.text.clone(), self.format)
+        }
+    }
+}
+
+impl Model {
+    /// Has the change reapplied that a save has replaced; `base` is what the buffer had on disk
+    /// before the save.
+    pub(super) fn change_was_overwritten(
+        &mut self,
+        buf: BufId,
+        base: Option<Text>,
+        over: Overwritten,
+        fx: &mut Effects,
+    ) {
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        let (format, text) = Format::decode(&over.bytes);
+        let path = document.real.clone();
+        let reapply = Reapply {
+            base,
+            theirs: document.reads(&DiskText { text, format }).text,
+            by: self.writer_at(&path),
+            under: Under {
+                text: document.text.clone(),
+                format: document.state.format,
+                stamp: document.stamp,
+            },
+        };
+        self.operate(path, Intent::Reapply(reapply), fx);
+    }
+
+    /// Plans to write a change back: over the save, or over `disk` if that has moved on.
+    pub(crate) fn plan_reapply(
+        &mut self,
+        path: &Path,
+        reapply: &mut Reapply,
+        disk: Option<DiskFile>,
+        fx: &mut Effects,
+    ) -> Plan {
+        if let Some(disk) = disk {
+            let Some(content) = disk.content else {
+                // The file was deleted after the save.
+                return Plan::Done;
+            };
+            let document = self.documents.find(path).map(|(_, document)| document);
+            let content = document.map_or(content.clone(), |document| document.reads(&content));
+            reapply.under = Under {
+                text: content.text,
+                format: content.format,
+                stamp: disk.stamp,
+            };
+        }
+        let (reapplied, is_change) = reapply.merge();
+        if !is_change {
+            self.offer_reapplied(path, reapply, reapplied, fx);
+            return Plan::Done;
+        }
+        Plan::Disk(
+            Change::Write {
+                over: reapply.under.stamp,
+                text: reapplied.text.clone(),
+                format: reapply.under.format,
+            },
+            Landing::Reapplied(Box::new(reapplied)),
+        )
+    }
+
+    /// Takes a change in that is back on the disk.
+    pub(crate) fn reapply_landed(
+        &mut self,
+        path: &Path,
+        reapply: &Reapply,
+        reapplied: Reapplied,
+        stamp: Option<Stamp>,
+        fx: &mut Effects,
+    ) -> Next {
+        let text = reapplied.text.clone();
+        self.offer_reapplied(path, reapply, reapplied, fx);
+        let change = FileChange {
+            path: path.to_owned(),
+            from: None,
+            before: reapply.under.state(),
+            after: FileState {
+                stamp,
+                ..FileState::of_text(text, reapply.under.format)
+            },
+        };
+        let by = reapply.by;
+        let take_in = Intent::TakeIn(TakeIn { change, by });
+        self.follow_up(path.to_owned(), take_in, fx);
+        Next::Done
+    }
+
+    /// Offers a change that cannot be written back.
+    pub(crate) fn reapply_failed(
+        &mut self,
+        path: &Path,
+        reapply: &Reapply,
+        why: String,
+        fx: &mut Effects,
+    ) {
+        fx.push(notify(Level::Error, why));
+        let reapplied = Reapplied {
+            text: reapply.under.text.clone(),
+            conflicts: reapply.differences(),
+        };
+        self.offer_reapplied(path, reapply, reapplied, fx);
+    }
+
+    fn offer_reapplied(
+        &mut self,
+        path: &Path,
+        reapply: &Reapply,
+        reapplied: Reapplied,
+        fx: &mut Effects,
+    ) {
+        let Reapplied {
+            text,
+            mut conflicts,
+        } = reapplied;
+        let Some(session) = reapply.by.or_else(|| self.session_at(path)) else {
+            return;
+        };
+        if conflicts.is_empty() {
+            return;
+        }
+        let (name, current) = match self.documents.find(path) {
+            Some((_, document)) => (document.path.clone(), document.text.clone()),
+            None => (self.reviews.name_of(path, path), reapply.under.text.clone()),
+        };
+        let origin = reapply.under.state();
+        let review = self.reviews.begin(&name, path, session, &current, origin);
+        let since = diff(&text, review.ledger.current());
+        for Conflict { rows, .. } in &mut conflicts {
+            *rows = moved(rows.start, &since)..moved(rows.end, &since);
+        }
+        self.offer_disk(&name, conflicts, fx);
+    }
+
+    /// Writes back at once what waits to be reapplied: Neovim quits.
+    pub(crate) fn reapply_all(&mut self, fx: &mut Effects) {
+        for (lane, op) in self.fileops.take_reapplies() {
+            let Intent::Reapply(reapply) = op.intent else {
+                continue;
+            };
+            let (Reapplied { text, .. }, true) = reapply.merge() else {
+                continue;
+            };
+            let token = self.jobs.writes.add(lane);
+            fx.push(Effect::Host(HostEffect::WriteDisk {
+                token,
+                path: op.path,
+                over: reapply.under.stamp,
+                text,
+                format: reapply.under.format,
+            }));
+        }
+    }
+}

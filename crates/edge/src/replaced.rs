@@ -1,0 +1,109 @@
+//! A file that the user's `:write` replaces, as it was before: its content is in no buffer.
+//!
+//! Invariant: reading it takes no longer than Neovim takes to write such a file; nothing waits.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use crate::paths;
+use acp_core::spine::event::{Overwritten, Stamp};
+
+/// A file, open, and its content.
+#[derive(Debug)]
+pub struct Replaced {
+    file: File,
+    content: Overwritten,
+}
+
+impl Replaced {
+    /// Reads a text file; `None` when there is none, when it cannot be read, or when it is empty:
+    /// its writer may have emptied it just now.
+    pub fn read(path: &Path) -> Option<Self> {
+        // A pipe that has taken the file's place would block `open`.
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(flags.bits().cast_signed());
+        let mut file = options.open(path).ok()?;
+        if !file.metadata().ok()?.is_file() {
+            return None;
+        }
+        let content = read(&mut file).ok()?;
+        let is_text = !content.bytes.is_empty() && !content.bytes.contains(&0);
+        is_text.then_some(Self { file, content })
+    }
+
+    /// Returns what the file had; `now` is the file in its place after the save.
+    ///
+    /// A writer that still had it open may have completed it since. If the save has put another
+    /// file there, the old one can still be read.
+    pub fn overwritten(mut self, now: Option<Stamp>) -> Overwritten {
+        let before = self.content.stamp;
+        let is_another = now.is_none_or(|now| now.inode != before.inode);
+        let there = self.file.metadata().ok().as_ref().map(paths::stamp_of);
+        match is_another && there != Some(before) {
+            true => read(&mut self.file).unwrap_or(self.content),
+            false => self.content,
+        }
+    }
+}
+
+/// Reads all of a file, from its start.
+fn read(file: &mut File) -> io::Result<Overwritten> {
+    file.rewind()?;
+    let stamp = paths::stamp_of(&file.metadata()?);
+    let mut bytes = Vec::with_capacity(usize::try_from(stamp.bytes).unwrap_or(0));
+    file.read_to_end(&mut bytes)?;
+    Ok(Overwritten { stamp, bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Reads a file, of which a writer has written `half` and goes on after the save, which puts
+    /// another file in its place or not.
+    #[track_caller]
+    fn check(is_replaced: bool, want: &str) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        let mut writer = File::create(&path).expect("a file");
+        writer.write_all(b"half").expect("it can be written");
+        let replaced = Replaced::read(&path).expect("a text");
+        if is_replaced {
+            std::fs::remove_file(&path).expect("it is there");
+            std::fs::write(&path, "saved").expect("it can be written");
+        }
+        writer.write_all(b" and half").expect("it can be written");
+        let there = replaced.overwritten(paths::stamp(&path));
+        assert_eq!(String::from_utf8_lossy(&there.bytes), want);
+        assert_eq!(there.stamp.bytes, want.len() as u64);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_is_read_to_the_end_its_writer_has_given_it() {
+        check(true, "half and half");
+    }
+
+    #[test]
+    fn a_file_that_was_written_in_place_is_what_it_was_before() {
+        check(false, "half");
+    }
+
+    #[test]
+    fn what_is_no_text_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for content in ["", "a\0b"] {
+            let path = folder.path().join("a");
+            std::fs::write(&path, content).expect("it can be written");
+            assert!(Replaced::read(&path).is_none());
+        }
+        assert!(Replaced::read(folder.path()).is_none());
+        assert!(Replaced::read(&folder.path().join("none")).is_none());
+    }
+}

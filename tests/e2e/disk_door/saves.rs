@@ -1,0 +1,150 @@
+//! The user saves over a file that others have changed this very moment.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::super::files::{Script, start, touch, turn, wait_hunks};
+use super::super::files::{check_bytes, go_on, prompt, wait_lines, wait_pause};
+use super::{Door, options, save};
+use crate::harness::{Nvim, Project};
+use crate::review::wait_file;
+
+/// Puts a file in the place of `a.txt` at once, as a program that renames does.
+fn replace(nvim: &Nvim, content: impl AsRef<[u8]>) {
+    let beside = nvim.project.root().join("beside");
+    touch(&beside, content);
+    std::fs::rename(&beside, nvim.project.path("a.txt")).expect("it can be moved");
+}
+
+/// Starts on a file in a project that is watched by now.
+#[track_caller]
+fn watched(project: Project, before: &str) -> Door {
+    let door = Door::of(project, before, "true");
+    turn(&door.nvim);
+    door
+}
+
+#[test]
+fn what_others_have_just_written_outlives_the_users_save() {
+    for command in [
+        "write",
+        "wall",
+        "write!",
+        "update",
+        "set backupcopy=yes | write",
+        "set nowritebackup | write",
+    ] {
+        let door = watched(Project::new(), "one\ntwo\nthree\n");
+        let nvim = &door.nvim;
+        nvim.keys("G5|ax<Esc>");
+        for _ in 0..5 {
+            let there = nvim.project.read("a.txt").replacen("one", "one 1", 1);
+            replace(nvim, &there);
+            save(nvim, command);
+            let saved = there.replacen("three", "threex", 1);
+            wait_file(nvim, "a.txt", &saved);
+            wait_lines(nvim, &saved.lines().collect::<Vec<_>>());
+            nvim.wait("an unmodified buffer", || options(nvim)[0] == false);
+            nvim.keys("G5|ax<Esc>");
+        }
+        door.nvim.quit();
+    }
+}
+
+#[test]
+fn a_save_is_done_when_it_returns_and_the_change_comes_back_afterwards() {
+    let door = watched(Project::new(), "one\ntwo\nthree\n");
+    let nvim = &door.nvim;
+    nvim.keys("GAx<Esc>");
+    touch(&nvim.project.root().join("beside"), "ONE\ntwo\nthree\n");
+    // Nothing but the main thread runs in between that could have a merge ready.
+    let saved = nvim.lua(
+        "assert(vim.uv.fs_rename('../beside', 'a.txt'))
+        vim.cmd.write()
+        return { vim.fn.readfile('a.txt'), vim.bo.modified }",
+        (),
+    );
+    assert_eq!(saved, json!([["one", "two", "threex"], false]));
+    wait_file(nvim, "a.txt", "ONE\ntwo\nthreex\n");
+    wait_lines(nvim, &["ONE", "two", "threex"]);
+    door.nvim.quit();
+}
+
+#[test]
+fn what_an_agent_has_just_written_is_a_hunk_after_the_users_save() {
+    let script = Script::new()
+        .step(json!({ "touch": { "path": "${cwd}/../beside", "content": "ONE\ntwo\nthree\n" } }))
+        .pause("p");
+    let project = Project::new().file("a.txt", "one\ntwo\nthree\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    nvim.keys("GAx<Esc>");
+    prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.lua(
+        "assert(vim.uv.fs_rename('../beside', 'a.txt'))
+        vim.cmd.write()",
+        (),
+    );
+    wait_file(&nvim, "a.txt", "ONE\ntwo\nthreex\n");
+    wait_hunks(&nvim, json!([[0, ["one"], ["ONE"], "pending"]]));
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", "one\ntwo\nthreex\n");
+    nvim.quit();
+}
+
+#[test]
+fn what_others_have_just_written_outlives_neovim() {
+    for command in ["wq", "xit", "wqall"] {
+        let nvim = watched(Project::new(), "one\ntwo\nthree\n").nvim;
+        nvim.keys("GAx<Esc>");
+        nvim.cmd("only");
+        replace(&nvim, "ONE\ntwo\nthree\n");
+        nvim.input(&format!(":{command}<CR>"));
+        wait_file(&nvim, "a.txt", "ONE\ntwo\nthreex\n");
+        nvim.wait_gone();
+    }
+}
+
+#[test]
+fn a_hook_that_formats_is_run_once_and_the_change_comes_behind_it() {
+    let format = "autocmd BufWritePre *.txt %s/;$//e | let g:runs = get(g:, 'runs', 0) + 1";
+    let door = watched(Project::new().before(format), "one\ntwo\nthree\n");
+    let nvim = &door.nvim;
+    nvim.keys("GAx;<Esc>");
+    replace(nvim, "ONE;\ntwo\nthree\n");
+    save(nvim, "write");
+    wait_file(nvim, "a.txt", "ONE;\ntwo\nthreex\n");
+    wait_lines(nvim, &["ONE;", "two", "threex"]);
+    assert_eq!(nvim.lua("return vim.g.runs", ()), 1);
+    door.nvim.quit();
+}
+
+#[test]
+fn a_file_that_is_being_written_is_asked_about_and_merged_when_its_writer_is_done() {
+    let project = Project::new().file("b.txt", "b\n");
+    let door = watched(project, "one\ntwo\nthree\n");
+    let nvim = &door.nvim;
+    nvim.lua("vim.fn.bufload(vim.fn.bufadd('b.txt'))", ());
+    nvim.keys("GAx<Esc>");
+    let mut file = std::fs::File::create(nvim.project.path("a.txt")).expect("it is there");
+    file.write_all(b"ONE\n").expect("it can be written");
+    // Changes are observed in their order: with this one, the writer of the other file is known.
+    touch(&nvim.project.path("b.txt"), "B\n");
+    nvim.wait("the other file", || {
+        nvim.lua("return vim.fn.getbufline('b.txt', 1)[1]", ()) == "B"
+    });
+    nvim.input(":write<CR>");
+    nvim.wait("the question", || nvim.mode() == "r?");
+    nvim.wait_text("WARNING");
+    file.write_all(b"two\nthree\n").expect("it can be written");
+    drop(file);
+    nvim.keys("n<CR>");
+    wait_lines(nvim, &["ONE", "two", "threex"]);
+    check_bytes(nvim, "a.txt", "ONE\ntwo\nthree\n");
+    save(nvim, "write");
+    wait_file(nvim, "a.txt", "ONE\ntwo\nthreex\n");
+    door.nvim.quit();
+}
