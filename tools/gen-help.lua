@@ -204,8 +204,8 @@ local function help_highlights()
   end
   local lines = {
     "",
-    "Each group links by default to the one beside it; a colour scheme or",
-    "|nvim_set_hl()| may give it another look.",
+    "Each group links by default to the one beside it. Colour schemes and",
+    "|nvim_set_hl()| can override it.",
     "",
   }
   for _, group in ipairs(native.highlights()) do

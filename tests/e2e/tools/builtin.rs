@@ -237,12 +237,18 @@ fn a_list_is_set_and_the_focus_stays() {
 #[test]
 fn the_importance_of_an_action_is_shown_and_the_answer_decides() {
     let (nvim, client) = begin(project());
-    let question = r#"call confirm {"action":"Drop the table","importance":"critical","details":"It has 7 rows."}"#;
-    for (keys, answer) in [("<C-s>", "yes"), ("D", "no"), ("X", "dismissed")] {
-        client.send(question);
+    for (rows, keys, answer) in [(7, "<C-s>", "yes"), (8, "D", "no"), (9, "X", "dismissed")] {
+        // The screen may still show the question before.
+        let details = format!("It has {rows} rows.");
+        let question = json!({
+            "action": "Drop the table",
+            "importance": "critical",
+            "details": details,
+        });
+        client.send(&format!("call confirm {question}"));
+        nvim.wait_text(&details);
         nvim.wait_text("asks you (critical importance)");
         nvim.wait_text("Drop the table");
-        nvim.wait_text("It has 7 rows.");
         answer_form(&nvim, keys);
         let got = client.answer(&nvim);
         assert_eq!(

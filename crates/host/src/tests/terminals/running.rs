@@ -110,8 +110,7 @@ fn a_command_that_cannot_be_run_is_reported_with_the_next_step() {
     );
     check_failure(
         |spec| spec.cwd = "src".into(),
-        "The command `sh` could not be run: the folder `src` is relative; name it by its absolute \
-         path.",
+        "The command `sh` could not be run: the folder `src` is relative; use an absolute path.",
     );
     check_failure(
         |spec| {
