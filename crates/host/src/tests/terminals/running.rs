@@ -134,7 +134,7 @@ fn a_command_that_cannot_be_run_is_reported_with_the_next_step() {
             spec.args = vec!["x".repeat(8 << 20)];
         },
         "The command `sh` could not be run: its arguments and environment are too long (Argument \
-         list too long (os error 7)); pass less.",
+         list too long (os error 7)); shorten them.",
     );
 }
 
