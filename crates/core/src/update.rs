@@ -29,6 +29,15 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     );
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
+    loop {
+        let answers = fx.take_tool_answers();
+        if answers.is_empty() {
+            break;
+        }
+        for (id, step, result) in answers {
+            model.tool_is_answered(id, step, result, fx);
+        }
+    }
     for notice in fx.take_notices() {
         model.notice(notice.session, notice.level, notice.text);
     }

@@ -327,7 +327,7 @@ impl Model {
                 }
                 Outcome::Asked(session, tool) => self.tool_proposes(session, &tool),
                 Outcome::Decided(decision) => self.permission_decided(decision),
-                Outcome::Reply(asker, result) => self.reply(&asker, result, fx),
+                Outcome::Reply(asker, result) => fx.reply(&asker, result),
             }
         }
     }

@@ -2,10 +2,6 @@
 //!
 //! Invariant: the answer to a request does not depend on its sender.
 
-use serde::Serialize;
-
-use crate::model::Model;
-use crate::spine::cx::Effects;
 use crate::spine::ids::{AgentKey, ToolUseId};
 use acp::{RequestId, RpcError, SessionId, rpc};
 
@@ -52,28 +48,4 @@ pub fn unknown_session(session: &SessionId) -> RpcError {
 /// Returns the error for a request that its sender has cancelled.
 pub fn was_cancelled() -> RpcError {
     RpcError::new(rpc::REQUEST_CANCELLED, "The request was cancelled")
-}
-
-impl Model {
-    /// Answers a request.
-    pub(crate) fn reply(
-        &mut self,
-        asker: &Asker,
-        result: Result<impl Serialize, RpcError>,
-        fx: &mut Effects,
-    ) {
-        match asker {
-            Asker::Agent(agent, request) => fx.respond(*agent, request, result),
-            Asker::Tool(id, step) => {
-                // A result that cannot be written as JSON becomes `null`, as for agents.
-                let result = result.map(|answer| serde_json::to_value(answer).unwrap_or_default());
-                self.tool_is_answered(*id, *step, result, fx);
-            }
-        }
-    }
-
-    /// Answers a request with an error.
-    pub(crate) fn reply_error(&mut self, asker: &Asker, error: RpcError, fx: &mut Effects) {
-        self.reply(asker, Err::<(), _>(error), fx);
-    }
 }

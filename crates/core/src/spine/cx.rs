@@ -7,16 +7,22 @@ use std::vec::Drain;
 
 use acp::{RequestId, RpcError, rpc};
 use serde::Serialize;
+use serde_json::Value as Json;
 
+use super::asker::{Asker, Step};
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
-use super::ids::{AgentKey, SessionKey};
+use super::ids::{AgentKey, SessionKey, ToolUseId};
 
 /// The effects of one event, in order.
 #[derive(Debug, Default)]
 pub struct Effects {
     effects: Vec<Effect>,
     notices: Vec<Notice>,
+    tool_answers: Vec<ToolAnswer>,
 }
+
+/// The answer to a request of one of Neovim's tools.
+pub type ToolAnswer = (ToolUseId, Step, Result<Json, RpcError>);
 
 /// A notice for a session's transcript.
 #[derive(Debug)]
@@ -35,6 +41,7 @@ impl Effects {
     pub fn append(&mut self, other: &mut Effects) {
         self.effects.append(&mut other.effects);
         self.notices.append(&mut other.notices);
+        self.tool_answers.append(&mut other.tool_answers);
     }
 
     /// Inserts effects before the one at `at`.
@@ -59,6 +66,28 @@ impl Effects {
     /// Answers an agent's request with an error.
     pub fn refuse(&mut self, agent: AgentKey, id: &RequestId, error: RpcError) {
         self.respond(agent, id, Err::<(), _>(error));
+    }
+
+    /// Answers a request, of an agent or of a call of one of Neovim's tools.
+    pub fn reply(&mut self, asker: &Asker, result: Result<impl Serialize, RpcError>) {
+        match asker {
+            Asker::Agent(agent, request) => self.respond(*agent, request, result),
+            Asker::Tool(id, step) => {
+                // As for an agent: an answer that JSON cannot express becomes `null`.
+                let result = result.map(|answer| serde_json::to_value(answer).unwrap_or_default());
+                self.tool_answers.push((*id, *step, result));
+            }
+        }
+    }
+
+    /// Answers a request with an error.
+    pub fn reply_error(&mut self, asker: &Asker, error: RpcError) {
+        self.reply(asker, Err::<(), _>(error));
+    }
+
+    /// Takes the answers that their tools have not received yet.
+    pub fn take_tool_answers(&mut self) -> Vec<ToolAnswer> {
+        std::mem::take(&mut self.tool_answers)
     }
 
     /// Adds a notice to a session's transcript.

@@ -266,7 +266,7 @@ impl Model {
             _ => false,
         };
         if let Some(lane) = self.fileops.take_waiting(is_it) {
-            self.reply_error(asker, was_cancelled(), fx);
+            fx.reply_error(asker, was_cancelled());
             self.run_lane(lane, fx);
             return true;
         }
@@ -277,7 +277,7 @@ impl Model {
             Some(_) => return true,
         };
         if !std::mem::replace(is_taken_back, true) {
-            self.reply_error(asker, was_cancelled(), fx);
+            fx.reply_error(asker, was_cancelled());
         }
         true
     }

@@ -40,7 +40,7 @@ impl Model {
         let asker = Asker::Agent(agent, request);
         match self.session_meant(agent, session) {
             Ok(key) => self.read_file(asker, key, path, range, fx),
-            Err(error) => self.reply_error(&asker, error, fx),
+            Err(error) => fx.reply_error(&asker, error),
         }
     }
 
@@ -55,7 +55,7 @@ impl Model {
     ) {
         let path = match self.file_of(key, path) {
             Ok(path) => path,
-            Err(error) => return self.reply_error(&asker, error, fx),
+            Err(error) => return fx.reply_error(&asker, error),
         };
         self.follow_read(key, &path, range.0);
         let read = Read {
@@ -86,7 +86,7 @@ impl Model {
             .map_or(real, |(_, document)| &document.real)
             .to_owned();
         if let Err(error) = self.check_root(read.session, &real) {
-            self.reply_error(&read.asker, error, fx);
+            fx.reply_error(&read.asker, error);
             return Plan::Done;
         }
         let (text, answer) = match (document, disk) {
@@ -127,7 +127,7 @@ impl Model {
     pub(crate) fn read_failed(&mut self, read: &Read, text: String, fx: &mut Effects) {
         if !read.is_taken_back {
             let error = RpcError::new(rpc::INTERNAL_ERROR, text);
-            self.reply_error(&read.asker, error, fx);
+            fx.reply_error(&read.asker, error);
         }
     }
 
@@ -155,6 +155,6 @@ impl Model {
             session.seen.insert(real, text);
         }
         let result = answer.map(client::file_content);
-        self.reply(&read.asker, result, fx);
+        fx.reply(&read.asker, result);
     }
 }

@@ -198,7 +198,7 @@ impl Model {
         let asker = Asker::Agent(agent, request);
         match self.session_meant(agent, session) {
             Ok(key) => self.write_file(asker, key, path, content, fx),
-            Err(error) => self.reply_error(&asker, error, fx),
+            Err(error) => fx.reply_error(&asker, error),
         }
     }
 
@@ -213,7 +213,7 @@ impl Model {
     ) {
         let path = match self.file_of(key, path) {
             Ok(path) => path,
-            Err(error) => return self.reply_error(&asker, error, fx),
+            Err(error) => return fx.reply_error(&asker, error),
         };
         let write = Write {
             asker,
@@ -443,7 +443,7 @@ impl Model {
             fx.notice(write.session, Level::Warn, line);
         }
         let result = result.map(|()| client::file_written());
-        self.reply(&write.asker, result, fx);
+        fx.reply(&write.asker, result);
     }
 
     /// Remembers what a session wrote: the base of its next write.
