@@ -41,8 +41,6 @@ const UPWARD: &[(&str, &str)] = &[
     ("text", "workspace"),
     ("tools", "model"),
     ("view", "model"),
-    ("workspace", "conversation"),
-    ("workspace", "model"),
     ("workspace", "view"),
 ];
 

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::terminals::Terminals;
-use super::text::Text;
 use super::tools::Tools;
 use crate::conversation::catalog::Listing;
 use crate::conversation::compaction::Compactions;
 use crate::conversation::composer::{Attached, Listings};
 use crate::conversation::history::{Keeping, Pasts};
+use crate::conversation::jobs::{Jobs, TimerJob};
 use crate::conversation::login::{Login, Logins};
 use crate::conversation::opening::Opening;
 use crate::conversation::options::Options;
@@ -30,18 +30,11 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::{AgentKey, SessionKey};
-use crate::spine::jobs::{Jobs, TimerJob};
 use crate::view::chat::ChatView;
 use crate::view::follow::Following;
 use crate::view::frame::FrameState;
 use crate::view::reviewlist::ReviewList;
-use crate::workspace::changes::Changes;
-use crate::workspace::documents::Documents;
-use crate::workspace::fileops::FileOps;
-use crate::workspace::proposals::Proposals;
-use crate::workspace::reviews::Reviews;
-use crate::workspace::tracked::Tracked;
-use crate::workspace::window::Windows;
+use crate::workspace::{Folders, Workspace};
 use acp::client::{self, Initialized};
 use acp::{self, SessionId, Update, Way, rpc};
 
@@ -49,19 +42,13 @@ use acp::{self, SessionId, Update, Way, rpc};
 pub struct Model {
     pub agents: BTreeMap<AgentKey, Agent>,
     pub sessions: BTreeMap<SessionKey, Session>,
-    pub documents: Documents,
-    pub reviews: Reviews,
+    pub workspace: Workspace,
     pub(crate) list: ReviewList,
     pub questions: Questions,
     pub(crate) terminals_told: TerminalsTold,
-    pub proposals: Proposals,
     pub terminals: Terminals,
     pub languages: Languages,
     pub(crate) jobs: Jobs,
-    pub(crate) tracked: Tracked,
-    pub(crate) fileops: FileOps,
-    pub(crate) windows: Windows,
-    pub(crate) changes: Changes,
     pub(crate) following: Following,
     pub(crate) tools: Tools,
     pub(crate) past: Pasts,
@@ -71,8 +58,6 @@ pub struct Model {
     pub(crate) recall: Recall,
     /// Time limits, in milliseconds.
     pub limits: Limits,
-    /// Rejections are reported to the agent.
-    pub feedback: bool,
     pub(crate) feedback_is_dirty: bool,
     /// The place of a plan while its turn runs.
     pub plan_place: Place,
@@ -204,9 +189,6 @@ pub struct Session {
     pub(crate) history: Keeping,
     pub chat: ChatView,
     pub turn: Option<Turn>,
-    /// A checkpoint of the project is pending: it ends the last turn's window, and the next prompt
-    /// waits for it.
-    pub awaits_checkpoint: bool,
     /// Prompts that wait for the session to be ready or for the turn to end.
     pub queue: Queue,
     /// The transcript entry that shows the rejections to report with the next prompt.
@@ -219,8 +201,6 @@ pub struct Session {
     pub compactions: Compactions,
     pub usage: Option<Usage>,
     pub commands: Arc<[acp::Command]>,
-    /// The texts of files as this session last read or wrote them: the bases of its writes.
-    pub seen: HashMap<PathBuf, Text>,
 }
 
 /// A prompt and the agent's answer.
@@ -291,7 +271,6 @@ impl Session {
             history: Keeping::default(),
             chat: ChatView::default(),
             turn: None,
-            awaits_checkpoint: false,
             queue: Queue::default(),
             along: None,
             attached: Attached::default(),
@@ -301,7 +280,16 @@ impl Session {
             compactions: Compactions::default(),
             usage: None,
             commands: Arc::default(),
-            seen: HashMap::new(),
+        }
+    }
+
+    /// Returns the folders its agent works in.
+    pub fn folders(&self) -> Folders {
+        Folders {
+            cwd: self.spec.cwd.clone(),
+            roots: self.roots.clone(),
+            project: self.project.clone(),
+            missing_is_empty: self.spec.missing_is_empty,
         }
     }
 

@@ -4,15 +4,18 @@
 
 use super::model::{Call, Model, Session};
 use super::text::Text;
+use crate::conversation::jobs::TimerJob;
 use crate::conversation::questions::{ElicitationRequest, PermissionRequest};
 use crate::conversation::queue::When;
+use crate::spine::asker::Asker;
 use crate::spine::asker::unknown_session;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{EditError, Event};
 use crate::spine::ids::AgentKey;
-use crate::spine::jobs::{ReadJob, TimerJob};
 use crate::terminals::{Caller, TerminalEvent};
+use crate::workspace::Signal;
+use crate::workspace::jobs::ReadJob;
 use crate::workspace::window::Limit;
 use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
@@ -29,15 +32,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     );
     let is_edit = matches!(event, Event::BufLines { .. });
     apply(model, event, fx);
-    loop {
-        let answers = fx.take_tool_answers();
-        if answers.is_empty() {
-            break;
-        }
-        for (id, step, result) in answers {
-            model.tool_is_answered(id, step, result, fx);
-        }
-    }
+    react(model, fx);
     for notice in fx.take_notices() {
         model.notice(notice.session, notice.level, notice.text);
     }
@@ -45,11 +40,11 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
         model.refresh_proposals(fx);
         // An undo, like an agent's write, may consist of a thousand edits: reports wait until all
         // are applied, until the next frame at the latest.
-        if model.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
+        if model.workspace.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
             model.refresh_feedback();
         }
-        let touched = model.reviews.announce(fx);
-        model.tell_reviews(touched, fx);
+        let touched = model.workspace.reviews.announce(fx);
+        model.workspace.tell_reviews(touched, fx);
     }
     if is_frame {
         model.compose(fx);
@@ -57,12 +52,35 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     model.tell_queues(fx);
     model.tell_options(fx);
     model.tell_progress(is_frame || is_terminal, fx);
-    model.tell_tracked(fx);
+    model.workspace.tell_tracked(fx);
     model.keep_history(fx);
     for language in model.languages.take_wanted() {
         fx.push(Effect::Host(HostEffect::Preload { language }));
     }
     model.wake_if_dirty(fx);
+}
+
+/// Passes on what the rooms below report, until none has anything to report.
+fn react(model: &mut Model, fx: &mut Effects) {
+    loop {
+        let signals = model.workspace.take_signals();
+        if signals.is_empty() && !fx.has_tool_answers() {
+            return;
+        }
+        for signal in signals {
+            match signal {
+                Signal::CheckpointTaken(session) => model.send_prompt(session, fx),
+                Signal::Read {
+                    session,
+                    path,
+                    line,
+                } => model.follow_read(session, &path, line),
+                Signal::Wrote(edit) => model.follow_write(&edit),
+                Signal::Changed(edit) => model.follow_change(&edit),
+            }
+        }
+        model.answer_tools(fx);
+    }
 }
 
 fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
@@ -106,15 +124,16 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Logout { session } => model.logout(session, fx),
         Event::Answer { id, answer } => model.question_answered(id, answer, fx),
         Event::Review { action, scope } => {
-            model.reviews.begin_decision();
-            model.review(action, scope, fx);
+            model.workspace.reviews.begin_decision();
+            model.workspace.review(action, scope, fx);
+            model.answer_decided(fx);
         }
         Event::DropFeedback { session } => model.drop_feedback(session),
         Event::Follow { session, to } => model.follow(session, to, fx),
         Event::SetOption { session, wish } => model.set_option(session, wish, fx),
         Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
         Event::List(event) => model.list(event, fx),
-        Event::UndoTurn { session, step } => model.undo_turn(session, step, fx),
+        Event::UndoTurn { session, step } => model.workspace.undo_turn(session, step, fx),
         Event::Configure {
             limits,
             feedback,
@@ -125,8 +144,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.questions.set_rules(rules);
             model.limits = limits;
             model.following.default = follow;
-            model.proposals.preview = preview;
-            model.feedback = feedback;
+            model.workspace.proposals.preview = preview;
+            model.workspace.feedback = feedback;
             model.feedback_is_dirty = true;
         }
         Event::PlacePlans(place) => model.plan_place = place,
@@ -166,12 +185,15 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             state,
             stamp,
         } => {
-            let before = model.documents.get(buf).cloned();
+            let before = model.workspace.documents.get(buf).cloned();
             let text = (row, Text::from_text(&text));
             model.following.buffer_came(&path, &real);
-            model.documents.attach(buf, path, real, text, state, stamp);
-            model.buffer_attached(buf, before, fx);
-            model.run_lanes(fx);
+            model
+                .workspace
+                .documents
+                .attach(buf, path, real, text, state, stamp);
+            model.workspace.buffer_attached(buf, before, fx);
+            model.workspace.run_lanes(fx);
         }
         Event::BufSlice {
             buf,
@@ -181,21 +203,21 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             text,
         } => {
             let text = Text::from_text(&text);
-            model.documents.load(buf, path, real, row, text);
+            model.workspace.documents.load(buf, path, real, row, text);
         }
         Event::BufLines {
             buf,
             tick,
             edit,
             made_for,
-        } => model.buffer_edited(buf, tick, edit, made_for),
-        Event::BufChanged { buf, state } => model.buffer_changed(buf, state),
-        Event::BufSaved { buf, stamp, over } => model.buffer_saved(buf, stamp, over, fx),
+        } => model.workspace.buffer_edited(buf, tick, edit, made_for),
+        Event::BufChanged { buf, state } => model.workspace.buffer_changed(buf, state),
+        Event::BufSaved { buf, stamp, over } => model.workspace.buffer_saved(buf, stamp, over, fx),
         Event::BufDetached { buf } => {
-            model.buffer_detached(buf, fx);
-            model.run_lanes(fx);
+            model.workspace.buffer_detached(buf, fx);
+            model.workspace.run_lanes(fx);
         }
-        Event::BufOutdated { buf } => model.look_at_file(buf, fx),
+        Event::BufOutdated { buf } => model.workspace.look_at_file(buf, fx),
         Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
         Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
         Event::AgentMessage { agent, message } => agent_message(model, agent, message, fx),
@@ -207,58 +229,65 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.jobs.forget_timeouts(agent);
             model.agent_exited(agent, status, &stderr, fx);
         }
-        Event::DiskChanged { changes, .. } => model.disk_changed(changes, fx),
+        Event::DiskChanged { changes, .. } => model.workspace.disk_changed(changes, fx),
         Event::WatchLimited { root, why } => {
-            model.project_is_limited(&root, Limit::Watch, &why, fx);
+            model
+                .workspace
+                .project_is_limited(&root, Limit::Watch, &why, fx);
         }
         Event::KeepSessions(bounds) => model.keep_sessions(bounds, fx),
         Event::Wish { number, wish } => model.wish(number, wish, fx),
-        Event::Committed { files } => model.committed(files),
-        Event::ReviewsKept { root, files } => model.reviews_kept(&root, files, fx),
+        Event::Committed { files } => model.workspace.committed(files),
+        Event::ReviewsKept { root, files } => model.workspace.reviews_kept(&root, files, fx),
         Event::Terminal(event) => model.terminals.apply(event, fx),
         Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
         Event::Log { level, line } => fx.push(log(level, line)),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { buf, token, result } => {
             if let Err(EditError::Stale { tick }) = result {
-                model.documents.catch_up(buf, tick);
+                model.workspace.documents.catch_up(buf, tick);
             }
-            model.edit_is_over(buf, token);
-            if let Some(lane) = model.jobs.edits.take(token) {
-                model.file_was_edited(lane, result, fx);
+            model.workspace.edit_is_over(buf, token);
+            if let Some(lane) = model.workspace.jobs.edits.take(token) {
+                model.workspace.file_was_edited(lane, result, fx);
             }
         }
         // A file that was read before a save replaced it is read again.
         Event::DiskRead {
             token,
             result: Ok(disk),
-        } if model.documents.is_overwritten(&disk) => {
+        } if model.workspace.documents.is_overwritten(&disk) => {
             let path = disk.real;
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
-        Event::DiskRead { token, result } => match model.jobs.reads.take(token) {
-            Some(ReadJob::Operation(lane)) => model.file_was_read(lane, result, fx),
+        Event::DiskRead { token, result } => match model.workspace.jobs.reads.take(token) {
+            Some(ReadJob::Operation(lane)) => model.workspace.file_was_read(lane, result, fx),
             Some(ReadJob::Kept { session, kept }) => {
-                model.kept_was_read(session, kept, result, fx);
+                model.workspace.kept_was_read(session, kept, result, fx);
             }
-            Some(ReadJob::Proposal(path)) => model.proposal_read(&path, result, fx),
-            Some(ReadJob::Content(id)) => model.content_read(id, result, fx),
-            Some(ReadJob::Saved(buf)) => model.saved_text_read(buf, result),
-            None => {}
+            Some(ReadJob::Proposal(path)) => model.workspace.proposal_read(&path, result, fx),
+            Some(ReadJob::Saved(buf)) => model.workspace.saved_text_read(buf, result),
+            None => {
+                if let Some(id) = model.jobs.reads.take(token) {
+                    model.content_read(id, result, fx);
+                }
+            }
         },
         Event::DiskWritten { token, result } => {
-            if let Some(lane) = model.jobs.writes.take(token) {
-                model.file_was_written(lane, result, fx);
+            if let Some(lane) = model.workspace.jobs.writes.take(token) {
+                model.workspace.file_was_written(lane, result, fx);
             }
         }
         Event::Resolved { token, paths } => {
-            if let Some(check) = model.jobs.rules.take(token) {
+            if let Some(check) = model.questions.checks.take(token) {
                 model.rules_checked(&check, paths, fx);
             }
         }
         Event::CheckpointTaken { token, result } => {
-            if let Some(job) = model.jobs.checkpoints.take(token) {
-                model.checkpoint_taken(job.session, &job.root, result, fx);
+            if let Some(job) = model.workspace.jobs.checkpoints.take(token) {
+                model
+                    .workspace
+                    .checkpoint_taken(job.session, &job.root, result, fx);
             }
         }
         Event::ImageRead { token, result } => {
@@ -281,9 +310,12 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
                 model.ask_chosen_option(session, Some(token), fx);
             }
             Some(TimerJob::Listing(number)) => model.list_is_due(number, fx),
-            Some(TimerJob::Tool(job)) => model.tool_timer(job, fx),
-            // The limited work has finished.
-            None => {}
+            None => {
+                // Otherwise the limited work has finished.
+                if let Some(job) = model.tools.timers.take(token) {
+                    model.tool_timer(job, fx);
+                }
+            }
         },
     }
 }
@@ -339,12 +371,26 @@ fn agent_request(
             path,
             line,
             limit,
-        } => model.fs_read(agent, id, &session, &path, (line, limit), fx),
+        } => {
+            let asker = Asker::Agent(agent, id);
+            match model.session_of(agent, &session) {
+                Some(key) => model
+                    .workspace
+                    .read_file(asker, key, &path, (line, limit), fx),
+                None => fx.reply_error(&asker, unknown_session(&session)),
+            }
+        }
         AgentRequest::WriteTextFile {
             session,
             path,
             content,
-        } => model.fs_write(agent, id, &session, &path, content, fx),
+        } => {
+            let asker = Asker::Agent(agent, id);
+            match model.session_of(agent, &session) {
+                Some(key) => model.workspace.write_file(asker, key, &path, content, fx),
+                None => fx.reply_error(&asker, unknown_session(&session)),
+            }
+        }
         AgentRequest::Permission {
             session,
             tool_call,

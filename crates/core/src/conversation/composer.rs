@@ -15,7 +15,6 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, Prompt};
 use crate::spine::ids::{AgentKey, ContentId, SessionKey};
-use crate::spine::jobs::ReadJob;
 use crate::text::plural;
 
 /// The files of projects, by their folders.
@@ -159,7 +158,7 @@ impl Model {
         for (at, fetch) in wanted {
             let text = match &fetch {
                 Fetch::File(path) => {
-                    let found = self.documents.find(path);
+                    let found = self.workspace.documents.find(path);
                     found.map(|(_, open)| whole(&open.text, open.state.format))
                 }
                 Fetch::Diff(_) | Fetch::Image(_) => None,
@@ -178,7 +177,7 @@ impl Model {
             item.ask(id);
             fx.push(Effect::Host(match fetch {
                 Fetch::File(path) => HostEffect::ReadDisk {
-                    token: self.jobs.reads.add(ReadJob::Content(id)),
+                    token: self.jobs.reads.add(id),
                     path,
                 },
                 Fetch::Diff(folder) => HostEffect::Diff {

@@ -25,9 +25,9 @@ impl Model {
         let is_it =
             |other: &Session| other.id == session.id && other.spec.name == session.spec.name;
         let is_open = session.id.is_some() && self.sessions.values().any(is_it);
+        self.workspace.open_session(key, session.folders(), fx);
         self.sessions.insert(key, session);
         self.following.opened(key);
-        self.open_project(key, fx);
         if is_open {
             self.is_open_elsewhere(key);
         } else if !self.find_kept(key, fx) {
@@ -245,7 +245,7 @@ impl Model {
         self.end_history(key, &mut session, fx);
         self.following.closed(key);
         tell_unsent(&session.queue, fx);
-        self.abandon_window(key, &session, fx);
+        self.workspace.close_session(key, fx);
         if let Some(agent) = session.agent {
             self.abandon(agent, key, &session, fx);
             if self.sessions_of(agent).is_empty() {

@@ -84,7 +84,7 @@ impl Model {
         if self.questions.set_apart(key, &tool, known) {
             state.transcript.forget_content(&tool);
         }
-        self.tracked.named(&patch);
+        self.workspace.tool_named(key, &patch);
         self.merge_tool(key, patch);
         let Some(state) = self.sessions.get_mut(&key) else {
             return;
@@ -311,7 +311,7 @@ impl Model {
             asked: Asked::of(call, &session.spec.name, &session.spec.cwd),
             roots: session.roots.clone(),
             title: title.unwrap_or_default(),
-            has_begun: self.proposals.has_choice(question.session, tool),
+            has_begun: self.workspace.proposals.has_choice(question.session, tool),
         })
     }
 
@@ -322,12 +322,15 @@ impl Model {
                 Outcome::Notice(session, level, text) => self.notice(session, level, text),
                 Outcome::Resolve(check) => {
                     let paths = check.paths.clone();
-                    let token = self.jobs.rules.add(check);
+                    let token = self.questions.checks.add(check);
                     fx.push(Effect::Host(HostEffect::Resolve { token, paths }));
                 }
                 Outcome::Asked(session, tool) => self.tool_proposes(session, &tool),
                 Outcome::Decided(decision) => self.permission_decided(decision),
-                Outcome::Reply(asker, result) => fx.reply(&asker, result),
+                Outcome::Reply(asker, result) => {
+                    fx.reply(&asker, result);
+                    self.answer_tools(fx);
+                }
             }
         }
     }
@@ -343,10 +346,10 @@ impl Model {
         } = decision;
         if rule.is_some() {
             // The rule decides about it, so it is no longer merely proposed.
-            self.proposals.was_asked(session, tool.clone());
+            self.workspace.proposals.was_asked(session, tool.clone());
         }
         if let Some(is_allowed) = is_allowed {
-            self.proposal_answered(id, is_allowed);
+            self.workspace.proposal_answered(id, is_allowed);
         }
         if let Some(session) = self.sessions.get_mut(&session) {
             let known = session.transcript.find_tool(&tool);

@@ -35,7 +35,8 @@ impl Model {
     /// Handles the agent's cancellation of a request it sent.
     pub(crate) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
         let asker = Asker::Agent(agent, id.clone());
-        let is_done = self.withdraw_question(&asker, fx) || self.file_taken_back(&asker, fx);
+        let is_done =
+            self.withdraw_question(&asker, fx) || self.workspace.file_taken_back(&asker, fx);
         if !is_done {
             self.terminals.waiter_cancelled(agent, id, fx);
         }

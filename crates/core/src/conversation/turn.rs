@@ -73,7 +73,8 @@ impl Model {
             spoke: false,
             echo: None,
         });
-        self.ask_checkpoint(key, fx);
+        self.workspace.set_in_turn(key, true);
+        self.workspace.ask_checkpoint(key, fx);
         fx.push(emit(Announcement::TurnStarted { session: key }));
     }
 
@@ -101,7 +102,7 @@ impl Model {
         let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
         // Up to here, reports belong to the last turn.
         let shown = prompt.shown(&session.spec.cwd);
-        self.reviews.turns.begins(key, &shown);
+        self.workspace.reviews.turns.begins(key, &shown);
         // A command is sent alone: an agent may ignore the rest of such a prompt.
         let is_command =
             (self.sessions.get(&key)).is_some_and(|session| session.is_command(&prompt));
@@ -141,7 +142,7 @@ impl Model {
             turn.stage = Stage::Answer(request);
             session.opening.is_used();
         }
-        self.open_window(key);
+        self.workspace.open_window(key);
     }
 
     pub(crate) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
@@ -236,6 +237,7 @@ impl Model {
         };
         let turn = session.turn.take();
         let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
+        self.workspace.set_in_turn(key, false);
         self.following.turn_ends(key);
         self.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
@@ -244,7 +246,7 @@ impl Model {
         self.tools_turn_ends(key);
         self.terminals.end_turn(key, is_cancelled, fx);
         if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
-            self.ask_checkpoint(key, fx);
+            self.workspace.ask_checkpoint(key, fx);
         }
         fx.push(emit(Announcement::TurnEnded {
             session: key,
@@ -328,7 +330,7 @@ impl Model {
             Update::ToolCall(mut patch) => {
                 tools::keep_apart(&mut patch);
                 let id = patch.id.clone();
-                self.tracked.named(&patch);
+                self.workspace.tool_named(key, &patch);
                 self.merge_tool(key, patch);
                 self.tool_proposes(key, &id);
                 self.follow_tool(key, &id);

@@ -26,6 +26,7 @@ use crate::spine::asker::Asker;
 use crate::spine::cx::{log, notify};
 use crate::spine::effect::{Effect, Level};
 use crate::spine::ids::{AgentKey, QuestionId, SessionKey};
+use crate::spine::pending::{Pending, reply};
 use acp::{RpcError, ToolCallId};
 use elicitation::{Elicitation, ElicitationAnswer, Opened};
 use permission::{Decision, Permission};
@@ -50,6 +51,8 @@ pub struct Questions {
     opened: Vec<Opened>,
     /// The screen shows another question than it should, or an old state of it.
     is_dirty: bool,
+    /// The rules that wait for resolved paths.
+    pub(crate) checks: Pending<reply::Resolved, Check>,
 }
 
 #[derive(Debug)]

@@ -85,6 +85,10 @@ impl Effects {
         self.reply(asker, Err::<(), _>(error));
     }
 
+    pub fn has_tool_answers(&self) -> bool {
+        !self.tool_answers.is_empty()
+    }
+
     /// Takes the answers that their tools have not received yet.
     pub fn take_tool_answers(&mut self) -> Vec<ToolAnswer> {
         std::mem::take(&mut self.tool_answers)

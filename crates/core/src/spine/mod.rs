@@ -5,6 +5,5 @@ pub mod cx;
 pub mod effect;
 pub mod event;
 pub mod ids;
-pub(crate) mod jobs;
 pub mod pending;
 pub mod project;

@@ -62,6 +62,15 @@ impl<R, J> Default for Pending<R, J> {
 }
 
 impl<R: Copy + Eq + Hash, J> Pending<R, J> {
+    /// Creates one of several owners that wait for the same kind of reply: the tokens of one are
+    /// not those of another.
+    pub fn of_owner(owner: u8) -> Self {
+        Self {
+            all: HashMap::new(),
+            next: u64::from(owner) << 56,
+        }
+    }
+
     /// Returns the token for an effect whose reply resumes `job`.
     pub fn add(&mut self, job: J) -> Token<R> {
         self.next += 1;

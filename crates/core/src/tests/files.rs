@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
+use crate::spine::cx::Effects;
 use crate::spine::event::Event;
 use crate::text::LineEdit;
 use crate::text::format::LineEnd;
+use crate::workspace::Folders;
 
 const F: &str = "/p/f";
 
@@ -297,6 +299,7 @@ fn a_write_goes_to_disk_if_its_buffer_is_wiped_out() {
     assert_eq!(w.disk.get(F).as_deref(), Some("a\nB\n"));
     assert_eq!(
         w.model
+            .workspace
             .reviews
             .get(Path::new(F))
             .unwrap()
@@ -386,7 +389,7 @@ fn changes_of_others_on_disk_are_merged_before_the_agents_text() {
     writes(&mut w, "1", F, "A\nb\nc\nformatted\n");
     check_written(&w, "1");
     assert_eq!(w.buffer(F), "A\ntyped\nb\nc\nformatted\n");
-    let review = &w.model.reviews.get(Path::new(F)).unwrap().ledger;
+    let review = &w.model.workspace.reviews.get(Path::new(F)).unwrap().ledger;
     assert_eq!(review.base().to_string(), "a\ntyped\nb\nc\nformatted\n");
 }
 
@@ -422,7 +425,7 @@ fn a_save_hooks_changes_are_attributed_to_the_agent() {
     w.editor.save_hook = Some("// formatted".into());
     writes(&mut w, "1", F, "b\n");
     check_written(&w, "1");
-    let review = &w.model.reviews.get(Path::new(F)).unwrap().ledger;
+    let review = &w.model.workspace.reviews.get(Path::new(F)).unwrap().ledger;
     assert_eq!(review.base().to_string(), "a\n");
     assert_eq!(review.current().to_string(), "b\n// formatted\n");
 }
@@ -482,8 +485,12 @@ fn a_dead_agents_write_does_not_block_later_ones() {
 #[test]
 fn a_missing_file_reads_as_empty_for_agents_configured_so() {
     let mut w = World::ready();
-    let session = w.model.sessions.get_mut(&S1).unwrap();
-    session.spec.missing_is_empty = true;
+    let folders = Folders {
+        missing_is_empty: true,
+        ..w.model.sessions[&S1].folders()
+    };
+    let workspace = &mut w.model.workspace;
+    workspace.open_session(S1, folders, &mut Effects::default());
     let path = "/p/none";
     reads(&mut w, "1", json!({ "path": path }));
     assert_eq!(content(&w, "1"), "");

@@ -11,7 +11,6 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect};
 use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
-use crate::spine::jobs::TimerJob;
 use crate::text::LineEdit;
 use crate::update::update;
 use crate::view::snapshot::Snapshot;
@@ -19,16 +18,16 @@ use crate::workspace::ledger::Review;
 
 /// Checks the invariants that hold after every event.
 pub fn check_model(model: &Model) {
-    for (path, file) in model.reviews.iter() {
+    for (path, file) in model.workspace.reviews.iter() {
         check_ledger(&file.ledger);
         for ledger in file.turn_ledgers() {
             check_ledger(ledger);
             assert_eq!(ledger.current(), file.ledger.current(), "a turn's text");
         }
-        if let Some((_, document)) = model.documents.find(path) {
+        if let Some((_, document)) = model.workspace.documents.find(path) {
             assert_eq!(file.ledger.current(), &document.text, "{}", path.display());
         }
-        if !model.reviews.is_touched(path) {
+        if !model.workspace.reviews.is_touched(path) {
             assert_eq!(
                 file.info.len(),
                 file.ledger.hunks().len(),
@@ -46,7 +45,7 @@ pub fn check_model(model: &Model) {
             let waits = agent.is_some_and(|agent| match &turn.stage {
                 Stage::Checkpoint(prompt) => {
                     let mut fetched = prompt.along().filter_map(Attachment::asked);
-                    session.awaits_checkpoint
+                    model.workspace.awaits_checkpoint(*key)
                         || agent.state == AgentState::Leaving
                         || fetched.any(|id| model.jobs.is_fetching(id))
                 }
@@ -211,12 +210,21 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
 /// Checks the invariants that hold when no work is pending.
 pub fn check_rest(world: &mut World) {
     check_screen(world);
-    let left = world.model.jobs.left();
+    let mut left = world.model.jobs.left();
+    left.extend(world.model.workspace.jobs.left());
+    left.extend(
+        world
+            .model
+            .questions
+            .checks
+            .values()
+            .map(|check| format!("{check:?}")),
+    );
     assert!(left.is_empty(), "jobs without a reply: {left:?}");
     assert!(
-        world.model.fileops.is_empty(),
+        world.model.workspace.fileops.is_empty(),
         "operations left: {:?}",
-        world.model.fileops
+        world.model.workspace.fileops
     );
     check_answered(world, "at rest");
     world.calls.check(&world.model, "at rest");
@@ -227,8 +235,7 @@ pub fn check_rest(world: &mut World) {
     }
     check_answered(world, "when all is closed");
     world.calls.check(&world.model, "when all is closed");
-    let mut timers = world.model.jobs.timers.values();
-    let is_timed = timers.any(|job| matches!(job, TimerJob::Tool(_)));
+    let is_timed = world.model.tools.timers.values().next().is_some();
     assert!(!is_timed, "a call that is over is timed");
     assert!(
         world.model.agents.is_empty(),
@@ -244,7 +251,7 @@ pub fn check_rest(world: &mut World) {
 
 /// Checks that the host keeps the pending reviews, with the bases the user accepted.
 fn check_kept(world: &World) {
-    let pending = world.model.reviews.iter();
+    let pending = world.model.workspace.reviews.iter();
     let pending = pending.filter(|(path, file)| path.starts_with("/p") && file.is_pending());
     let pending: Vec<_> = pending
         .map(|(path, file)| {
@@ -311,7 +318,7 @@ fn check_screen(world: &mut World) {
     assert_eq!(world.editor.permission, permission);
     assert_eq!(world.editor.elicitation, elicitation);
     for (buf, buffer) in &world.editor.buffers {
-        let document = world.model.documents.get(*buf).unwrap();
+        let document = world.model.workspace.documents.get(*buf).unwrap();
         // A buffer always has a line; an empty file has none.
         let is_empty = buffer.text.len() == 1 && buffer.text.len_bytes() == 1;
         let text = match is_empty {
@@ -333,9 +340,9 @@ fn check_screen(world: &mut World) {
         );
         let drawn = world.editor.hunks.get(buf).into_iter().flatten();
         let drawn = drawn.filter(|hunk| hunk.proposed.is_some());
-        let proposals = world.model.proposals.views(&buffer.path);
+        let proposals = world.model.workspace.proposals.views(&buffer.path);
         assert!(drawn.eq(&proposals), "the proposals: {proposals:?}");
-        for (_, file) in world.model.proposals.of_file(&buffer.path) {
+        for (_, file) in world.model.workspace.proposals.of_file(&buffer.path) {
             for hunk in &file.hunks {
                 assert_eq!(document.text.to_lines(hunk.rows.clone()), hunk.old);
             }
@@ -345,7 +352,7 @@ fn check_screen(world: &mut World) {
             .filter(|hunk| hunk.proposed.is_none())
             .map(|hunk| (hunk.row, hunk.count, hunk.conflict))
             .collect();
-        let review = world.model.reviews.get(&buffer.path);
+        let review = world.model.workspace.reviews.get(&buffer.path);
         let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
         let want: Vec<(usize, usize, bool)> = hunks
             .map(|hunk| (hunk.new.start, hunk.new.len(), hunk.conflict.is_some()))

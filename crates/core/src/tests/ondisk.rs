@@ -124,7 +124,7 @@ pub fn check_whole(w: &World, path: &str, want: &[Whole]) {
 pub fn check_settled(w: &World) {
     let left: Vec<_> = w.model.snapshot().reviews;
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(w.model.reviews.counts(S1), (0, 0));
+    assert_eq!(w.model.workspace.reviews.counts(S1), (0, 0));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn an_agents_write_to_disk_is_reviewed_in_every_place() {
         let mut w = running(place, Some("a\nb\nc\n"));
         shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
         check_hunks(&w, &[(0, "a", "A"), (2, "c", "C")]);
-        assert_eq!(w.model.reviews.counts(S1), (1, 2));
+        assert_eq!(w.model.workspace.reviews.counts(S1), (1, 2));
         if place == Place::Buffer {
             assert_eq!(w.buffer(F), "A\nb\nC\n");
             let buf = w.buf(F);
@@ -378,7 +378,7 @@ fn a_change_is_attributed_to_the_session_that_named_the_file() {
     w.opens(2, "bot");
     w.prompts_in(SessionKey(2), "go");
     shell(&mut w, |disk| disk.put(F, "A\n"));
-    assert_eq!(w.model.reviews.counts(SessionKey(2)), (1, 1));
+    assert_eq!(w.model.workspace.reviews.counts(SessionKey(2)), (1, 1));
 
     let mut w = running(Place::Disk, Some("a\n"));
     w.opens(2, "bot");
@@ -390,7 +390,7 @@ fn a_change_is_attributed_to_the_session_that_named_the_file() {
         "locations": [{ "path": F }],
     }));
     shell(&mut w, |disk| disk.put(F, "A\n"));
-    assert_eq!(w.model.reviews.counts(S1), (1, 1));
+    assert_eq!(w.model.workspace.reviews.counts(S1), (1, 1));
 }
 
 #[test]
@@ -521,7 +521,12 @@ fn a_late_report_for_a_file_opened_in_the_turn_is_reviewed() {
     w.holds(Part::Disk);
     w.ends_turn("end_turn");
     w.goes_on();
-    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    let review = w
+        .model
+        .workspace
+        .reviews
+        .get(Path::new(F))
+        .expect("a review");
     assert_eq!(review.ledger.base().to_string(), "a\nb\n");
     assert_eq!(review.ledger.hunks().len(), 1);
 }

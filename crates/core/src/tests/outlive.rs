@@ -44,7 +44,7 @@ fn commits(w: &mut World, index: &str, head: &str) {
 }
 
 fn hunks(w: &World) -> usize {
-    let file = w.model.reviews.get(Path::new(F));
+    let file = w.model.workspace.reviews.get(Path::new(F));
     file.map_or(0, |file| file.ledger.hunks().len())
 }
 
@@ -64,7 +64,7 @@ fn only_staged_or_committed_lines_are_accepted() {
         commits(&mut w, NEW, "A\nb\nc\nd\ne\n");
         assert_eq!(hunks(&w), 0);
         assert_eq!(w.disk.get(F).as_deref(), Some(NEW));
-        assert_eq!(w.model.reviews.counts(S1), (0, 0));
+        assert_eq!(w.model.workspace.reviews.counts(S1), (0, 0));
     }
 }
 
@@ -122,7 +122,7 @@ fn a_kept_review_continues() {
         let root = PathBuf::from("/p");
         w.happens(Event::ReviewsKept { root, files });
         w.goes_on();
-        assert_eq!(w.model.reviews.counts(S1), (3, 4));
+        assert_eq!(w.model.workspace.reviews.counts(S1), (3, 4));
         assert!(w.chat().contains("4 files changed before"));
         let action = ReviewAction::Reject;
         let scope = Scope::All;
@@ -196,7 +196,7 @@ fn unsaved_lines_in_a_kept_review_are_the_users() {
     let scope = Scope::All;
     let action = ReviewAction::Reject;
     w.happens(Event::Review { action, scope });
-    let text = &w.model.documents.get(buf).unwrap().text;
+    let text = &w.model.workspace.documents.get(buf).unwrap().text;
     assert_eq!(text.to_string(), "a\nb\nmine\nd\ne\n");
 }
 
@@ -204,7 +204,7 @@ fn unsaved_lines_in_a_kept_review_are_the_users() {
 fn an_unchanged_review_is_not_stored_again() {
     let mut w = reviewed(true);
     w.journal = Some(Vec::new());
-    let buf = w.model.documents.find(Path::new(F)).unwrap().0;
+    let buf = w.model.workspace.documents.find(Path::new(F)).unwrap().0;
     w.edits(|editor, _, out| editor.types(buf, line(0, "AA"), out));
     let told = |w: &World| {
         let all = w.journal.as_ref().unwrap().iter();

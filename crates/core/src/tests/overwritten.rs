@@ -29,7 +29,12 @@ fn saves(w: &mut World) {
 /// Compares what is offered: row, the user's lines, the agent's lines.
 #[track_caller]
 fn check_offers(w: &World, want: &[(usize, &str, &str)]) {
-    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    let review = w
+        .model
+        .workspace
+        .reviews
+        .get(Path::new(F))
+        .expect("a review");
     let hunks = review.ledger.hunks().iter();
     let offers: Vec<(usize, String, String)> = hunks
         .filter_map(|hunk| {

@@ -13,7 +13,12 @@ const F: &str = "/p/f";
 /// Compares the ledger, the disk, and the buffer if there is one.
 #[track_caller]
 fn check(w: &World, text: &str, base: &str) {
-    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    let review = w
+        .model
+        .workspace
+        .reviews
+        .get(Path::new(F))
+        .expect("a review");
     assert_eq!(review.ledger.current().to_string(), text, "current");
     assert_eq!(review.ledger.base().to_string(), base, "base");
     assert_eq!(w.disk.get(F).as_deref(), Some(text), "disk");
@@ -275,7 +280,12 @@ fn rejecting_a_deletion_restores_the_users_line() {
     shell(&mut w, |disk| disk.removes(F));
     decide(&mut w, ReviewAction::Reject);
     decide(&mut w, ReviewAction::Reject);
-    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    let review = w
+        .model
+        .workspace
+        .reviews
+        .get(Path::new(F))
+        .expect("a review");
     assert!(!review.is_pending(), "{:?}", review.ledger.hunks());
     assert_eq!(w.buffer(F), "mine\na\nb\n");
     w.skip();
@@ -292,7 +302,12 @@ fn the_clients_restore_is_not_an_agents_mode_change() {
     tells(&mut w);
     decide(&mut w, ReviewAction::Reject);
     tells(&mut w);
-    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    let review = w
+        .model
+        .workspace
+        .reviews
+        .get(Path::new(F))
+        .expect("a review");
     assert!(!review.is_pending(), "{:?}", review.whole());
     assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
     w.skip();
@@ -335,7 +350,12 @@ fn undetectable_line_endings_are_no_change() {
     w.happens(Event::Review { action, scope });
     decide(&mut w, ReviewAction::Reject);
     assert_eq!(w.disk.get(F).as_deref(), Some("b"));
-    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    let review = w
+        .model
+        .workspace
+        .reviews
+        .get(Path::new(F))
+        .expect("a review");
     assert_eq!(review.whole(), []);
     w.skip();
 }
@@ -353,7 +373,12 @@ fn a_mode_set_before_the_clients_write_is_the_agents() {
     decide(&mut w, ReviewAction::Reject);
     check(&w, "a\n", "a\n");
     assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
-    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    let review = w
+        .model
+        .workspace
+        .reviews
+        .get(Path::new(F))
+        .expect("a review");
     assert_eq!(review.whole(), []);
     w.skip();
 }

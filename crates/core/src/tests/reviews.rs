@@ -62,6 +62,7 @@ fn disk(w: &World) -> Option<String> {
 
 fn hunks(w: &World) -> usize {
     w.model
+        .workspace
         .reviews
         .get(Path::new(F))
         .unwrap()

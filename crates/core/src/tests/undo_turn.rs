@@ -73,7 +73,12 @@ fn turn(w: &mut World, action: ReviewAction) {
 /// Compares the file's base, text and number of hunks.
 #[track_caller]
 fn check(w: &World, base: &str, text: &str, hunks: usize) {
-    let review = w.model.reviews.get(Path::new(F)).expect("a review");
+    let review = w
+        .model
+        .workspace
+        .reviews
+        .get(Path::new(F))
+        .expect("a review");
     assert_eq!(review.ledger.current().to_string(), text, "text");
     assert_eq!(review.ledger.base().to_string(), base, "base");
     assert_eq!(review.ledger.hunks().len(), hunks, "hunks");
@@ -192,7 +197,7 @@ fn a_replaced_line_the_user_edited_becomes_a_conflict() {
     types(&mut w, 1, 1, &["mine"]);
     undo(&mut w, UndoStep::Undo(None));
     assert_eq!(w.buffer(F), "a\nmine\nc\nd\n");
-    let review = w.model.reviews.get(Path::new(F)).unwrap();
+    let review = w.model.workspace.reviews.get(Path::new(F)).unwrap();
     let [hunk] = review.ledger.hunks() else {
         panic!("{:?}", review.ledger.hunks());
     };

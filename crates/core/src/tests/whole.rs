@@ -58,7 +58,7 @@ fn rejecting_an_empty_or_binary_created_file_deletes_it() {
         w.skip();
         shell(&mut w, |disk| disk.set(F.into(), bytes.to_vec()));
         check_whole(&w, F, &[Whole::Created]);
-        assert_eq!(w.model.reviews.counts(S1), (1, 0));
+        assert_eq!(w.model.workspace.reviews.counts(S1), (1, 0));
         // It has no hunk, but is announced.
         w.saw(&["review of /p/f: 0"]);
         w.ends_turn("end_turn");
@@ -194,7 +194,7 @@ fn a_moved_files_review_and_buffer_follow_it_and_return() {
             shell(&mut w, |disk| disk.moves(F, G));
             check_whole(&w, G, &[Whole::Moved(F.into())]);
             super::ondisk::check_hunks_of(&w, G, &[(1, "b", "B")]);
-            assert_eq!(w.model.reviews.counts(S1), (1, 1));
+            assert_eq!(w.model.workspace.reviews.counts(S1), (1, 1));
             if place == Place::Buffer {
                 assert_eq!(w.buffer(G), "a\nB\n");
             }
@@ -244,7 +244,7 @@ fn a_changed_mode_is_a_pending_change() {
             shell(&mut w, |disk| disk.chmods(F, 0o755));
             check_whole(&w, F, &[Whole::Mode(0o644, 0o755)]);
             check_hunks(&w, &[]);
-            assert_eq!(w.model.reviews.counts(S1), (1, 0));
+            assert_eq!(w.model.workspace.reviews.counts(S1), (1, 0));
             shell(&mut w, |disk| disk.put(F, "a\nB\n"));
             if end {
                 w.ends_turn("end_turn");
@@ -394,13 +394,13 @@ fn check_taken_back(place: Place, before: Option<&str>, does: impl Fn(&mut super
     let mut w = running(place, before);
     shell(&mut w, does);
     w.ends_turn("end_turn");
-    let (there, counts) = (all_of(&w), w.model.reviews.counts(S1));
+    let (there, counts) = (all_of(&w), w.model.workspace.reviews.counts(S1));
     reject(&mut w);
     check_settled(&w);
     assert_ne!(all_of(&w), there, "{place:?}");
     w.happens(Event::List(ListEvent::Undo));
     assert_eq!(all_of(&w), there, "{place:?}");
-    assert_eq!(w.model.reviews.counts(S1), counts, "{place:?}");
+    assert_eq!(w.model.workspace.reviews.counts(S1), counts, "{place:?}");
     reject(&mut w);
     check_settled(&w);
 }

@@ -43,11 +43,12 @@ impl Model {
         match ask {
             ToolAsk::Read { path, line, limit } => {
                 let path = self.absolute(key, path);
-                self.read_file(asker, key, &path, (line, limit), fx);
+                self.workspace
+                    .read_file(asker, key, &path, (line, limit), fx);
             }
             ToolAsk::Write { path, content } => {
                 let path = self.absolute(key, path);
-                self.write_file(asker, key, &path, content, fx);
+                self.workspace.write_file(asker, key, &path, content, fx);
             }
             ToolAsk::Form { message, schema } => {
                 let elicitation = Elicitation {
@@ -61,8 +62,15 @@ impl Model {
         }
     }
 
+    /// Hands the answers to calls' requests to their handlers.
+    pub(crate) fn answer_tools(&mut self, fx: &mut Effects) {
+        for (id, step, result) in fx.take_tool_answers() {
+            self.tool_is_answered(id, step, result, fx);
+        }
+    }
+
     /// Applies the answer to a request of a call.
-    pub(crate) fn tool_is_answered(
+    fn tool_is_answered(
         &mut self,
         id: ToolUseId,
         step: Step,

@@ -8,7 +8,6 @@ use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::ToolUseId;
-use crate::spine::jobs::TimerJob;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Timer;
 
@@ -88,7 +87,7 @@ impl Model {
         };
         let is_right = slice.is_some() == clock.slice.is_some();
         if !is_right && let Some((token, _)) = clock.slice.take() {
-            self.jobs.timers.take(token);
+            self.tools.timers.take(token);
         } else if !is_right && let Some(ms) = slice {
             let token = self.timer(ToolJob::Slice(id), ms, fx);
             if let Some(of) = self.tools.uses.get_mut(&id) {
@@ -99,7 +98,7 @@ impl Model {
         let sign = match (sign, is_asking) {
             (None, true) => Some(self.timer(ToolJob::Sign(id), SIGN_MS, fx)),
             (Some(token), false) => {
-                self.jobs.timers.take(token);
+                self.tools.timers.take(token);
                 None
             }
             (same, _) => same,
@@ -110,7 +109,7 @@ impl Model {
     }
 
     fn timer(&mut self, job: ToolJob, ms: u64, fx: &mut Effects) -> Token<Timer> {
-        let token = self.jobs.timers.add(TimerJob::Tool(job));
+        let token = self.tools.timers.add(job);
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
         token
     }

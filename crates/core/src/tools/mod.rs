@@ -24,6 +24,7 @@ pub(crate) use self::shown::keep_apart;
 use self::twin::Over;
 use self::uses::Use;
 use crate::spine::ids::{SessionKey, ToolUseId};
+use crate::spine::pending::{Pending, reply};
 use acp::ToolCallId;
 
 /// The server's name, as agents see it and as their names for its tools begin.
@@ -155,6 +156,7 @@ pub struct Tools {
     taken: BTreeSet<(SessionKey, ToolCallId)>,
     /// The tools' names, by the ids agents gave their calls.
     twins: BTreeMap<(SessionKey, ToolCallId), String>,
+    pub(crate) timers: Pending<reply::Timer, ToolJob>,
 }
 
 impl Tools {

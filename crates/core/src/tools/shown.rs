@@ -113,7 +113,7 @@ impl Model {
         patch.status = Some(status);
         let blocks = result.into_iter().flat_map(|result| result.content.iter());
         patch.content = Some(of.content(blocks.map(content))).filter(|all| !all.is_empty());
-        self.tracked.named(&patch);
+        self.workspace.tool_named(session, &patch);
         self.merge_entry(session, patch);
     }
 

@@ -303,7 +303,8 @@ impl Model {
         self.forget_use(id, status, &result);
         for step in open.unwrap_or_default().into_keys() {
             let asker = Asker::Tool(id, step);
-            let _ = self.withdraw_question(&asker, fx) || self.file_taken_back(&asker, fx);
+            let _ =
+                self.withdraw_question(&asker, fx) || self.workspace.file_taken_back(&asker, fx);
         }
         fx.push(Effect::Host(HostEffect::AnswerTool { id, result }));
     }
@@ -317,7 +318,7 @@ impl Model {
             return;
         };
         for token in of.clock.stop() {
-            self.jobs.timers.take(token);
+            self.tools.timers.take(token);
         }
         self.remember_use(of);
     }

@@ -68,7 +68,7 @@ impl Model {
 
     fn is_dirty(&self) -> bool {
         self.questions.is_dirty()
-            || !self.reviews.dirty.is_empty()
+            || !self.workspace.reviews.dirty.is_empty()
             || self.list.is_dirty()
             || self.terminals.is_dirty()
             || self.following.is_dirty()
@@ -127,23 +127,23 @@ impl Model {
         self.attached_patches(&mut frame);
         self.follow_patches(&mut frame);
         self.question_patch(&mut frame);
-        if !self.reviews.dirty.is_empty() {
+        if !self.workspace.reviews.dirty.is_empty() {
             self.list.touch();
         }
         self.list_patches(&mut frame);
         frame.patches.extend(self.terminals.shown_patches());
-        for path in std::mem::take(&mut self.reviews.dirty) {
-            let found = self.documents.find(&path);
+        for path in std::mem::take(&mut self.workspace.reviews.dirty) {
+            let found = self.workspace.documents.find(&path);
             if let Some((buf, document)) = found {
-                let file = self.reviews.get_mut(&document.path);
+                let file = self.workspace.reviews.get_mut(&document.path);
                 let mut hunks = file.map(FileReview::views).unwrap_or_default();
-                let proposed = self.proposals.views(&document.path);
+                let proposed = self.workspace.proposals.views(&document.path);
                 if !proposed.is_empty() {
                     hunks.extend(proposed);
                     hunks.sort_by_key(|hunk| hunk.row);
                 }
                 if !hunks.is_empty() {
-                    self.reviews.drawn.insert(document.path.clone());
+                    self.workspace.reviews.drawn.insert(document.path.clone());
                 }
                 let tick = document.state.tick;
                 frame.patches.push(Patch::Review { buf, tick, hunks });
@@ -248,7 +248,7 @@ impl Model {
         if let Some((done, all)) = session.transcript.plan_progress() {
             title.push((format!("plan {done}/{all}"), "AcpDim"));
         }
-        let (files, hunks) = self.reviews.counts(key);
+        let (files, hunks) = self.workspace.reviews.counts(key);
         if files > 0 {
             let mut text = plural(hunks, "hunk");
             if files > 1 || hunks == 0 {

@@ -41,7 +41,7 @@ impl Model {
                 toolview::push(&mut head, &title, "AcpToolTitle");
             }
             lines.push(head);
-            lines.extend(self.proposals.notes(question.id));
+            lines.extend(self.workspace.proposals.notes(question.id));
             if !has_diff(tool) {
                 for location in &tool.locations {
                     let text = location.path.display().to_string();
@@ -57,7 +57,7 @@ impl Model {
             title: format!("{agent} asks for permission"),
             lines,
             options: option_views(&permission.options),
-            places: self.proposals.places(question.id),
+            places: self.workspace.proposals.places(question.id),
             waiting: self.questions.behind(),
         }
     }

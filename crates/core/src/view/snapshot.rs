@@ -219,7 +219,7 @@ impl Model {
     /// Returns a snapshot of the current state.
     pub fn snapshot(&self) -> Snapshot {
         let sessions = self.sessions.keys();
-        let reviews = self.reviews.iter();
+        let reviews = self.workspace.reviews.iter();
         Snapshot {
             sessions: sessions.filter_map(|key| self.session_info(*key)).collect(),
             agents: self
@@ -237,7 +237,7 @@ impl Model {
                     whole: file.whole(),
                 })
                 .collect(),
-            proposals: self.proposals.infos(),
+            proposals: self.workspace.proposals.infos(),
             terminals: self.terminals.infos(),
         }
     }
@@ -274,7 +274,7 @@ impl Model {
             permissions: permissions.len(),
             queue: session.queue.infos(),
             elicitations: others.len(),
-            review: self.reviews.counts(key),
+            review: self.workspace.reviews.counts(key),
             terminals: self.terminals.running(key),
             usage: session.usage.clone(),
             title: session.title.clone(),

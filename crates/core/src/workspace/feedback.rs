@@ -5,14 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::conversation::transcript::Entry;
-use crate::model::Model;
 use crate::render::diffview::whole;
 use crate::render::view::Line;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, Whole};
 use crate::text::Text;
 use crate::text::plural;
+use crate::workspace::Workspace;
 use crate::workspace::ledger::Hunk;
 
 /// The maximum number of diff lines in a report; hunks beyond it are only counted.
@@ -50,7 +49,7 @@ pub struct RejectedWhole {
 
 /// The report attached to the next prompt.
 #[derive(Debug, PartialEq, Eq)]
-struct Feedback {
+pub(crate) struct Feedback {
     /// The numbers of changes and files.
     what: String,
     /// Changes of files as a whole, a line each.
@@ -198,7 +197,7 @@ impl Rejected {
 
 impl Feedback {
     /// Returns the report for the agent.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = "The user has rejected these changes of yours; the files do not have them \
                         any more:\n"
             .to_owned();
@@ -218,7 +217,7 @@ impl Feedback {
 
     /// Returns the report for the chat. The important part comes first, because a fold's line is
     /// cut.
-    fn entry(&self, word: &str) -> Entry {
+    pub(crate) fn shown(&self, word: &str) -> (String, Vec<Line>) {
         let files = self.whole.iter();
         let files = files.map(|line| whole(format!("  {line}"), "AcpNotice"));
         let diff = self.diff.iter().map(|line| {
@@ -233,71 +232,18 @@ impl Feedback {
             };
             whole(format!("  {line}"), group)
         });
-        Entry::Along {
-            head: format!("{}: {word}", self.what),
-            lines: files.chain(diff).collect(),
-        }
+        let head = format!("{}: {word}", self.what);
+        (head, files.chain(diff).collect())
     }
 }
 
-impl Model {
-    /// Updates, in every chat, the report that is attached to the next prompt.
-    pub(crate) fn refresh_feedback(&mut self) {
-        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        for key in keys {
-            let feedback = self.feedback_of(key);
-            let Some(session) = self.sessions.get_mut(&key) else {
-                continue;
-            };
-            let entry = match (&feedback, session.along) {
-                (Some(feedback), _) => feedback.entry("told with the next prompt"),
-                (None, Some(_)) => Entry::Along {
-                    head: "Nothing is told with the next prompt any more.".into(),
-                    lines: Vec::new(),
-                },
-                (None, None) => continue,
-            };
-            match session.along {
-                Some(at) => session.transcript.replace(at, entry),
-                // An entry here would split a message.
-                None if session.turn.is_some() => {}
-                None => session.along = Some(session.transcript.push(entry)),
-            }
-        }
-    }
-
-    /// Returns the report for a prompt that is being sent, and clears it.
-    pub(crate) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
-        let feedback = self.feedback_of(key);
-        self.reviews.forget_rejected(key);
-        let session = self.sessions.get_mut(&key)?;
-        let known = session.along.take();
-        let feedback = feedback?;
-        let entry = feedback.entry("told with this prompt");
-        match known {
-            Some(at) => session.transcript.replace(at, entry),
-            None => drop(session.transcript.push(entry)),
-        }
-        Some(feedback.text())
-    }
-
-    /// Discards the pending reports.
-    pub(crate) fn drop_feedback(&mut self, session: Option<SessionKey>) {
-        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
-        for key in keys
-            .into_iter()
-            .filter(|key| session.is_none_or(|s| s == *key))
-        {
-            self.reviews.forget_rejected(key);
-        }
-        self.refresh_feedback();
-    }
-
-    fn feedback_of(&self, key: SessionKey) -> Option<Feedback> {
+impl Workspace {
+    /// Returns the report of what the user has rejected of a session's changes.
+    pub(crate) fn feedback_of(&self, key: SessionKey) -> Option<Feedback> {
         if !self.feedback {
             return None;
         }
-        let cwd = &self.sessions.get(&key)?.spec.cwd;
+        let cwd = &self.sessions.get(&key)?.folders.cwd;
         let mut files: Vec<Told<'_>> = Vec::new();
         for (path, file) in self.reviews.iter() {
             if file.session != key {

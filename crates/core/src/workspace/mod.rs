@@ -6,8 +6,43 @@ pub mod feedback;
 pub(crate) mod fileops;
 pub mod files;
 pub mod hunkview;
+pub(crate) mod jobs;
 pub mod ledger;
 pub mod proposals;
 pub mod reviews;
+mod sessions;
+mod signal;
 pub mod tracked;
 pub(crate) mod window;
+
+use std::collections::BTreeMap;
+
+use self::changes::Changes;
+use self::documents::Documents;
+use self::fileops::FileOps;
+use self::jobs::Jobs;
+use self::proposals::Proposals;
+use self::reviews::Reviews;
+pub use self::sessions::Folders;
+use self::sessions::SessionFiles;
+pub use self::signal::{FileEdit, Signal};
+use self::tracked::Tracked;
+use self::window::Windows;
+use crate::spine::ids::SessionKey;
+
+/// The state of this room.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    pub documents: Documents,
+    pub reviews: Reviews,
+    pub proposals: Proposals,
+    pub(crate) fileops: FileOps,
+    pub(crate) changes: Changes,
+    pub(crate) windows: Windows,
+    pub(crate) tracked: Tracked,
+    pub(crate) jobs: Jobs,
+    /// Rejections are reported to the agent.
+    pub feedback: bool,
+    sessions: BTreeMap<SessionKey, SessionFiles>,
+    signals: Vec<Signal>,
+}

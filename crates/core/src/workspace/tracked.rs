@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
+use crate::workspace::Workspace;
 use acp::{ToolCallPatch, ToolContent};
 
 /// The files of each open project that are registered with the host.
@@ -18,16 +18,22 @@ pub struct Tracked {
     fresh: BTreeMap<PathBuf, Vec<PathBuf>>,
 }
 
+/// Returns the files that a tool call names.
+pub(super) fn named(patch: &ToolCallPatch) -> impl Iterator<Item = &Path> {
+    let locations = patch.locations.iter().flatten();
+    let content = patch.content.iter().flatten();
+    let diffs = content.filter_map(|content| match content {
+        ToolContent::Diff { path, .. } => Some(path.as_path()),
+        _ => None,
+    });
+    locations.map(|place| place.path.as_path()).chain(diffs)
+}
+
 impl Tracked {
     /// An agent has named files in a tool call.
     pub fn named(&mut self, patch: &ToolCallPatch) {
-        for location in patch.locations.iter().flatten() {
-            self.note(&location.path);
-        }
-        for content in patch.content.iter().flatten() {
-            if let ToolContent::Diff { path, .. } = content {
-                self.note(path);
-            }
+        for path in named(patch) {
+            self.note(path);
         }
     }
 
@@ -43,7 +49,7 @@ impl Tracked {
     }
 }
 
-impl Model {
+impl Workspace {
     /// A project is open: the files that are open in it are watched.
     pub(crate) fn track_project(&mut self, root: &Path) {
         self.tracked.known.entry(root.to_owned()).or_default();

@@ -8,14 +8,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::conversation::transcript::Entry;
-use crate::model::{Model, Session};
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level, Turns};
 use crate::spine::ids::SessionKey;
-use crate::spine::jobs::CheckpointJob;
 use crate::spine::project::Checkpoint;
-use acp::ToolContent;
+use crate::workspace::jobs::CheckpointJob;
+use crate::workspace::sessions::SessionFiles;
+use crate::workspace::tracked::named;
+use crate::workspace::{Folders, Signal, Workspace};
+use acp::ToolCallPatch;
 
 /// The open windows, and the limits of projects already reported to the user.
 #[derive(Debug, Default)]
@@ -42,8 +43,8 @@ pub(crate) enum Limit {
 struct Window {
     session: SessionKey,
     root: PathBuf,
-    /// The first entry of the turn in the session's transcript.
-    entry: usize,
+    /// The files that tool calls have named since.
+    named: BTreeSet<PathBuf>,
 }
 
 impl Windows {
@@ -58,22 +59,21 @@ impl Windows {
     }
 }
 
-impl Model {
-    /// Opens a new session's project.
-    pub(crate) fn open_project(&mut self, key: SessionKey, fx: &mut Effects) {
-        if let Some(session) = self.sessions.get(&key) {
-            let root = session.project.clone();
-            self.reviews.knows_project(&root);
-            self.track_project(&root);
-            fx.push(Effect::Host(HostEffect::OpenProject { root }));
-        }
+impl Workspace {
+    /// Opens a new session, and its project.
+    pub(crate) fn open_session(&mut self, key: SessionKey, folders: Folders, fx: &mut Effects) {
+        let root = folders.project.clone();
+        self.sessions.insert(key, SessionFiles::new(folders));
+        self.reviews.knows_project(&root);
+        self.track_project(&root);
+        fx.push(Effect::Host(HostEffect::OpenProject { root }));
     }
 
     /// Closes a project without sessions, once its last window is closed.
     pub(crate) fn leave_project(&mut self, root: &Path, fx: &mut Effects) {
         let is_asked = self.jobs.checkpoints.values().any(|job| job.root == root);
         let mut sessions = self.sessions.values();
-        if !is_asked && !sessions.any(|session| session.project == root) {
+        if !is_asked && !sessions.any(|session| session.folders.project == root) {
             self.untrack_project(root);
             self.windows.limited.retain(|(limited, _)| limited != root);
             let root = root.to_owned();
@@ -87,14 +87,14 @@ impl Model {
             return;
         };
         if !std::mem::replace(&mut session.awaits_checkpoint, true) {
-            let root = session.project.clone();
+            let root = session.folders.project.clone();
             self.take_checkpoint(key, root, fx);
         }
     }
 
     fn take_checkpoint(&mut self, session: SessionKey, root: PathBuf, fx: &mut Effects) {
         let mut here = self.sessions.values();
-        let runs = here.any(|session| session.project == root && session.turn.is_some());
+        let runs = here.any(|session| session.folders.project == root && session.is_in_turn);
         let turns = if runs { Turns::Running } else { Turns::Over };
         let job = CheckpointJob {
             session,
@@ -104,13 +104,16 @@ impl Model {
         fx.push(Effect::Host(HostEffect::Checkpoint { token, root, turns }));
     }
 
-    /// Closes the window of a closed session once all its changes are reported.
-    pub(crate) fn abandon_window(&mut self, key: SessionKey, session: &Session, fx: &mut Effects) {
-        let is_open = self.windows.is_open(key);
-        if is_open && !session.awaits_checkpoint {
-            self.take_checkpoint(key, session.project.clone(), fx);
+    /// Closes a session; its window closes once all its changes are reported.
+    pub(crate) fn close_session(&mut self, key: SessionKey, fx: &mut Effects) {
+        let Some(session) = self.sessions.remove(&key) else {
+            return;
+        };
+        let root = session.folders.project;
+        if self.windows.is_open(key) && !session.awaits_checkpoint {
+            self.take_checkpoint(key, root.clone(), fx);
         }
-        self.leave_project(&session.project, fx);
+        self.leave_project(&root, fx);
     }
 
     /// Opens the window of a turn whose prompt is being sent.
@@ -118,8 +121,8 @@ impl Model {
         if let Some(session) = self.sessions.get(&key) {
             self.windows.open.push(Window {
                 session: key,
-                root: session.project.clone(),
-                entry: session.transcript.entries().len(),
+                root: session.folders.project.clone(),
+                named: BTreeSet::new(),
             });
         }
     }
@@ -162,7 +165,7 @@ impl Model {
         match self.sessions.get_mut(&key) {
             Some(session) => {
                 session.awaits_checkpoint = false;
-                self.send_prompt(key, fx);
+                self.signal(Signal::CheckpointTaken(key));
             }
             None => self.leave_project(root, fx),
         }
@@ -180,9 +183,10 @@ impl Model {
             return;
         }
         fx.push(notify(Level::Warn, why));
-        let here = self.sessions.values_mut();
-        for session in here.filter(|session| session.project == root) {
-            session.transcript.notice(Level::Warn, why);
+        for (key, session) in &self.sessions {
+            if session.folders.project == root {
+                fx.notice(*key, Level::Warn, why);
+            }
         }
     }
 
@@ -196,24 +200,17 @@ impl Model {
         let last = over.first()?;
         let named = match over.len() {
             1 => None,
-            _ => over.iter().find(|window| self.has_named(window, path)),
+            _ => over.iter().find(|window| window.named.contains(path)),
         };
         Some(named.unwrap_or(last).session)
     }
 
-    /// Returns whether a session's tool calls have named a file since its window opened.
-    fn has_named(&self, window: &Window, path: &Path) -> bool {
-        let session = self.sessions.get(&window.session);
-        let entries = session.map_or(&[][..], |session| session.transcript.entries());
-        let mut tools = entries.iter().skip(window.entry).filter_map(|e| match e {
-            Entry::Tool(tool) => Some(tool),
-            _ => None,
-        });
-        tools.any(|tool| {
-            tool.locations.iter().any(|place| place.path == path)
-                || tool.content.iter().any(
-                    |part| matches!(part, ToolContent::Diff { path: named, .. } if named == path),
-                )
-        })
+    /// Records the files that a tool call of a session names.
+    pub(crate) fn tool_named(&mut self, key: SessionKey, patch: &ToolCallPatch) {
+        self.tracked.named(patch);
+        let mut open = self.windows.open.iter_mut();
+        if let Some(window) = open.find(|window| window.session == key) {
+            window.named.extend(named(patch).map(Path::to_owned));
+        }
     }
 }

@@ -205,7 +205,7 @@ impl Model {
     /// Writes all remaining entries of all sessions, and the changes that wait to be reapplied,
     /// because Neovim quits.
     pub fn farewell(&mut self, fx: &mut Effects) {
-        self.reapply_all(fx);
+        self.workspace.reapply_all(fx);
         for session in self.sessions.values_mut() {
             session.transcript.news.settle_all();
         }

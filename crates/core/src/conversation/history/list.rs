@@ -9,13 +9,13 @@ use std::path::Path;
 use super::keep::order;
 use super::past::grant;
 use super::{Granted, HistoryJob, HistoryOrder, Kept, PastSession, Query, time};
+use crate::conversation::jobs::TimerJob;
 use crate::conversation::transcript::Entry;
 use crate::model::{Model, Session};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::{AgentKey, SessionKey};
-use crate::spine::jobs::TimerJob;
 use acp::SessionId;
 use acp::client::ListedSession;
 

@@ -6,11 +6,11 @@
 use serde_json::Value;
 
 use super::Setting;
+use crate::conversation::jobs::TimerJob;
 use crate::model::{Call, Model};
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
-use crate::spine::jobs::TimerJob;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Timer;
 use acp::client::{self, ConfigValue};

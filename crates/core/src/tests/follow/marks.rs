@@ -163,7 +163,7 @@ fn the_mode_is_announced_and_starts_as_configured() {
     w.happens(Event::Configure {
         rules: Default::default(),
         limits,
-        preview: w.model.proposals.preview,
+        preview: w.model.workspace.proposals.preview,
         feedback: true,
         follow: Follow::Edits,
     });

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
-    w.model.feedback = true;
+    w.model.workspace.feedback = true;
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
     assert_eq!(answered(&w, "0"), "yes");

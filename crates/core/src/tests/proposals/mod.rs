@@ -118,7 +118,7 @@ fn answered(w: &World, id: &str) -> String {
 }
 
 fn hunks(w: &World) -> usize {
-    let review = w.model.reviews.get(Path::new(F));
+    let review = w.model.workspace.reviews.get(Path::new(F));
     review.map_or(0, |review| review.ledger.hunks().len())
 }
 

@@ -145,7 +145,7 @@ impl Story {
         while self.w.disk.next(&path).is_some() {
             self.disk_moves(file);
         }
-        self.w.model.agent_at(&path)?;
+        self.w.model.workspace.agent_at(&path)?;
         let text = self.w.disk.get(FILES[file]);
         text.or_else(|| (FILES[file] == "/p/new").then(String::new))
     }
@@ -173,7 +173,8 @@ impl Story {
             return;
         };
         // During a turn, the change is attributed to the agent.
-        let is_agents = self.w.model.agent_at(&path).is_some() || self.w.shadow.has_checked();
+        let is_agents =
+            self.w.model.workspace.agent_at(&path).is_some() || self.w.shadow.has_checked();
         let line = self.new_line(if is_agents { "a" } else { "x" });
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };

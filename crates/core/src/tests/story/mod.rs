@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use crate::spine::effect::{EditorEffect, HostEffect};
 use crate::spine::event::{Event, ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::ids::{AgentKey, BufId, SessionKey, TerminalKey};
-use crate::spine::jobs::ReadJob;
 use crate::tests::agent::Life;
 use crate::tests::editor::Travel;
 use crate::tests::steps::{Can, Step};
 use crate::tests::world::{FRAME, Part, S1, World};
 use crate::text::LineEdit;
 use crate::workspace::fileops::LaneId;
+use crate::workspace::jobs::ReadJob;
 use crate::workspace::reviews::FileReview;
 
 /// The files of a story; the last one does not exist at first.
@@ -103,8 +103,8 @@ impl Story {
     /// Returns the review of a file.
     fn review_of(&self, file: usize) -> Option<&FileReview> {
         let path = PathBuf::from(FILES[file]);
-        let name = self.w.model.reviews.name_of(&path, &path);
-        self.w.model.reviews.get(&name)
+        let name = self.w.model.workspace.reviews.name_of(&path, &path);
+        self.w.model.workspace.reviews.get(&name)
     }
 
     /// Returns the current session, its agent and its id.
@@ -195,12 +195,12 @@ impl Story {
     }
 
     fn is_review(&self, lane: Option<LaneId>) -> bool {
-        lane.is_some_and(|lane| self.w.model.fileops.is_review(lane))
+        lane.is_some_and(|lane| self.w.model.workspace.fileops.is_review(lane))
     }
 
     /// Returns the lane of an operation on disk.
     fn lane_of(&self, operation: &HostEffect) -> Option<LaneId> {
-        let jobs = &self.w.model.jobs;
+        let jobs = &self.w.model.workspace.jobs;
         match operation {
             HostEffect::ReadDisk { token, .. } => match jobs.reads.get(*token)? {
                 ReadJob::Operation(lane) => Some(*lane),
@@ -217,7 +217,7 @@ impl Story {
     pub fn editor_moves(&mut self) {
         let next = match self.w.to_editor.front() {
             Some(EditorEffect::Edit { token, buf, .. }) => {
-                let lane = self.w.model.jobs.edits.get(*token).copied();
+                let lane = self.w.model.workspace.jobs.edits.get(*token).copied();
                 self.is_review(lane).then_some(*buf)
             }
             _ => None,

@@ -249,7 +249,8 @@ impl Model {
         let (Some(trail), Some(session)) = (trail, self.sessions.get(&key)) else {
             return FollowView::default();
         };
-        let buffer = |path: &Path| -> Option<BufId> { Some(self.documents.find(path)?.0) };
+        let buffer =
+            |path: &Path| -> Option<BufId> { Some(self.workspace.documents.find(path)?.0) };
         let is_at_work = session.turn.is_some();
         // What it has asked for stands there.
         let is_waiting = self.questions.wait_in(key);

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use super::{Named, Place, Step, Trail};
 use crate::conversation::transcript::Entry;
-use crate::model::{Model, Session};
+use crate::model::Model;
 use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview;
 use crate::spine::ids::SessionKey;
 use crate::text::Text;
 use crate::text::paths::normalized;
+use crate::workspace::FileEdit;
 use acp::{ToolCallId, ToolContent, ToolKind};
 
 /// Maximum length of the description of an action, in characters.
@@ -37,11 +38,11 @@ impl Model {
         let place = match fresh {
             Some(Named::Location(path, row)) => {
                 let row = row.map(|row| row as usize);
-                let found = row.or_else(|| self.diff_row(session, tool, &path));
+                let found = row.or_else(|| self.diff_row(key, tool, &path));
                 Some((path, found))
             }
             Some(Named::Diff(path, ..)) => {
-                let row = self.diff_row(session, tool, &path);
+                let row = self.diff_row(key, tool, &path);
                 Some((path, row))
             }
             None => None,
@@ -80,13 +81,14 @@ impl Model {
 
     /// Moves the agent to a file that it has written through the client; without `before` it is
     /// new.
-    pub(crate) fn follow_write(
-        &mut self,
-        key: SessionKey,
-        path: &Path,
-        before: Option<&Text>,
-        after: &Text,
-    ) {
+    pub(crate) fn follow_write(&mut self, edit: &FileEdit) {
+        let FileEdit {
+            session: key,
+            path,
+            before,
+            after,
+        } = edit;
+        let (key, before) = (*key, before.as_ref());
         let step = Step {
             path: path.to_owned(),
             row: first_row(before, after),
@@ -99,13 +101,14 @@ impl Model {
     }
 
     /// Moves the agent to a file that it has changed on disk; without `before` the file is new.
-    pub(crate) fn follow_change(
-        &mut self,
-        key: SessionKey,
-        path: &Path,
-        before: Option<&Text>,
-        after: &Text,
-    ) {
+    pub(crate) fn follow_change(&mut self, edit: &FileEdit) {
+        let FileEdit {
+            session: key,
+            path,
+            before,
+            after,
+        } = edit;
+        let (key, before) = (*key, before.as_ref());
         let (Some(path), Some(session)) = (self.place_of(key, path), self.sessions.get(&key))
         else {
             return;
@@ -141,7 +144,7 @@ impl Model {
 
     /// Moves the agent, unless the report is about a turn that ended before.
     fn comes(&mut self, key: SessionKey, step: Step) {
-        if self.is_at_work(key) || self.windows.is_open(key) {
+        if self.is_at_work(key) || self.workspace.windows.is_open(key) {
             self.following.comes(key, step);
         }
     }
@@ -150,11 +153,14 @@ impl Model {
     fn place_of(&self, key: SessionKey, path: &Path) -> Option<PathBuf> {
         let cwd = &self.sessions.get(&key)?.spec.cwd;
         let path = normalized(&cwd.join(path));
-        self.check_root(key, &path).is_ok().then_some(path)
+        self.workspace
+            .check_root(key, &path)
+            .is_ok()
+            .then_some(path)
     }
 
     /// Returns the first row that the last diff of a file changes, if it can be located.
-    fn diff_row(&self, session: &Session, tool: &ToolCall, path: &Path) -> Option<usize> {
+    fn diff_row(&self, key: SessionKey, tool: &ToolCall, path: &Path) -> Option<usize> {
         let diffs = tool.content.iter().rev().filter_map(|item| match item {
             ToolContent::Diff { path, old, new } => Some((path, old, new)),
             _ => None,
@@ -168,10 +174,13 @@ impl Model {
         let same = old.lines().zip(new.lines());
         let same = same.take_while(|(old, new)| old == new).count();
         let document = self
+            .workspace
             .documents
             .find(path)
             .map(|(_, document)| &document.text);
-        let text = document.or_else(|| session.seen.get(path))?.to_string();
+        let text = document
+            .or_else(|| self.workspace.seen(key, path))?
+            .to_string();
         // The file may have its text from before the edit, or from after it.
         let at = [old, new].into_iter().filter(|part| !part.is_empty());
         let at = at.filter_map(|part| text.find(part)).next()?;

@@ -54,14 +54,14 @@ impl Model {
     /// Returns the items in the order of the list: by session, with proposals first.
     pub(super) fn items(&self) -> Vec<Item<'_>> {
         let mut sessions: BTreeMap<SessionKey, Vec<Item<'_>>> = BTreeMap::new();
-        for (place, proposal, file) in self.proposals.files() {
+        for (place, proposal, file) in self.workspace.proposals.files() {
             let is_told = proposal.permission.is_some() && !file.notes.is_empty();
             if is_told || !file.hunks.is_empty() {
                 let items = sessions.entry(proposal.session).or_default();
                 push_proposal(items, place, proposal, file);
             }
         }
-        for (path, file) in self.reviews.iter() {
+        for (path, file) in self.workspace.reviews.iter() {
             if !file.info.is_empty() || !file.whole().is_empty() {
                 push_review(sessions.entry(file.session).or_default(), path, file);
             }

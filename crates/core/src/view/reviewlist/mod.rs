@@ -67,7 +67,7 @@ impl Model {
                 self.list.preview_is_dirty = true;
             }
             ListEvent::Decide { action, items } => self.decide_items(action, &items, fx),
-            ListEvent::Undo => self.undo_decision(fx),
+            ListEvent::Undo => self.workspace.undo_decision(fx),
         }
     }
 
@@ -84,12 +84,12 @@ impl Model {
             .iter()
             .filter_map(|item| item.what.proposed())
             .collect();
-        let proposed = self.proposals.meant(&places);
-        self.reviews.begin_decision();
+        let proposed = self.workspace.proposals.meant(&places);
+        self.workspace.reviews.begin_decision();
         for (path, which) in written {
-            self.review_file(action, &path, which, fx);
+            self.workspace.review_file(action, &path, which, fx);
         }
-        self.decide_places(action, &proposed);
+        self.workspace.decide_places(action, &proposed);
         self.ask_about_files(&places, fx);
         self.answer_decided(fx);
     }

@@ -6,14 +6,15 @@
 use std::path::Path;
 
 use super::TakeIn;
-use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{FileChange, FileState};
 use crate::text::Text;
+use crate::workspace::Workspace;
+use crate::workspace::{FileEdit, Signal};
 
-impl Model {
+impl Workspace {
     /// Returns whether a change begins with the recorded state of the file or ends with the
     /// recorded content. A change that does neither may have been observed before the recorded
     /// state.
@@ -53,7 +54,12 @@ impl Model {
             self.reviews
                 .begin(&path, &change.path, session, &base, origin);
             if let Some(after) = &after {
-                self.follow_change(session, &change.path, before.as_ref(), after);
+                self.signal(Signal::Changed(FileEdit {
+                    session,
+                    path: change.path.clone(),
+                    before: before.clone(),
+                    after: after.clone(),
+                }));
             }
             if let (Some(before), Some(after)) = (&before, &after) {
                 self.agent_has_left(session, &change.path, before, after);

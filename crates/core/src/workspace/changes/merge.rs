@@ -4,13 +4,13 @@
 //! Invariant: the user's edits are merged, never replaced. A document's saved text becomes the text
 //! on disk only after the editor has made the edits.
 
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, EditDone, SaveError, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::text::Text;
 use crate::text::format::Encoding;
+use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{BufferEdit, Kind};
 use crate::workspace::ledger::{Conflict, Merge, merge};
@@ -84,7 +84,7 @@ impl DiskMerge {
     }
 }
 
-impl Model {
+impl Workspace {
     /// Records a merge that the editor has made. Returns `false` if the disk or the buffer's file
     /// has changed since and must be read again.
     pub(crate) fn disk_is_merged(

@@ -17,15 +17,16 @@ pub(crate) use reapply::{Reapplied, Reapply};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::model::Model;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
+use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Intent, Kind, Landing, Next, Opens, Plan, failure};
+use crate::workspace::{FileEdit, Signal};
 
 /// The number of files for which Neovim's last save is remembered.
 const MAX_SAVED: usize = 100;
@@ -100,7 +101,7 @@ impl Changes {
     }
 }
 
-impl Model {
+impl Workspace {
     /// Queues each change on disk behind the operations on its file.
     pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
         let mut lanes = BTreeMap::new();
@@ -164,8 +165,8 @@ impl Model {
             return;
         };
         let mut sessions = self.sessions.values();
-        let session = sessions.find(|session| document.real.starts_with(&session.project));
-        if let Some(root) = session.map(|session| session.project.clone()) {
+        let session = sessions.find(|session| document.real.starts_with(&session.folders.project));
+        if let Some(root) = session.map(|session| session.folders.project.clone()) {
             let paths = vec![document.real.clone()];
             fx.push(Effect::Host(HostEffect::Look { root, paths }));
         }
@@ -358,7 +359,12 @@ impl Model {
             && document.text != *ours
         {
             let (path, now) = (document.path.clone(), document.text.clone());
-            self.follow_change(session, &path, Some(ours), &now);
+            self.signal(Signal::Changed(FileEdit {
+                session,
+                path: path.clone(),
+                before: Some(ours.clone()),
+                after: now.clone(),
+            }));
         }
         if !is_done {
             self.disk_has_landed(landed, fx);
@@ -391,7 +397,7 @@ impl Model {
     /// Returns the session whose folder contains a file; of several, the newest.
     fn session_at(&self, path: &Path) -> Option<SessionKey> {
         let mut all = self.sessions.iter().rev();
-        all.find(|(_, session)| path.starts_with(&session.project))
+        all.find(|(_, session)| path.starts_with(&session.folders.project))
             .map(|(key, _)| *key)
     }
 }

@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use super::TakeIn;
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp};
@@ -14,6 +13,7 @@ use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{FileChange, FileState};
 use crate::text::format::Format;
 use crate::text::{Text, moved};
+use crate::workspace::Workspace;
 use crate::workspace::fileops::{Change, Intent, Landing, Next, Plan};
 use crate::workspace::ledger::{Conflict, Merge, diff, merge};
 
@@ -83,7 +83,7 @@ impl Under {
     }
 }
 
-impl Model {
+impl Workspace {
     /// Has the change reapplied that a save has replaced; `base` is what the buffer had on disk
     /// before the save.
     pub(super) fn change_was_overwritten(

@@ -5,12 +5,12 @@
 use std::path::PathBuf;
 
 use super::{Landing, Next, Outcome, Plan};
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
+use crate::workspace::Workspace;
 use crate::workspace::changes::{Reapply, TakeIn};
 use crate::workspace::files::{Read, Write};
 use crate::workspace::proposals::PutBack;
@@ -92,7 +92,7 @@ impl Intent {
     }
 }
 
-impl Model {
+impl Workspace {
     /// Returns whether planning an operation needs the file on disk.
     pub(super) fn reads_disk(&mut self, op: &mut Operation, fx: &mut Effects) -> bool {
         let is_open = self.documents.find(&op.path).is_some();

@@ -9,14 +9,14 @@ use super::intent::{Intent, Operation};
 use super::lane::LaneId;
 use super::plan::{Next, Opens, Outcome, Plan};
 use super::{Author, MAX_TRIES, failure};
-use crate::model::Model;
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{DiskFile, EditDone, EditError, Stamp, WriteError};
-use crate::spine::jobs::ReadJob;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
+use crate::workspace::Workspace;
+use crate::workspace::jobs::ReadJob;
 
 /// Why a change was not made.
 enum Why {
@@ -26,7 +26,7 @@ enum Why {
     Failed(String),
 }
 
-impl Model {
+impl Workspace {
     /// Carries out an operation after all others on its file.
     pub(crate) fn operate(&mut self, path: PathBuf, intent: Intent, fx: &mut Effects) {
         let lane = self.line_up(path, intent);

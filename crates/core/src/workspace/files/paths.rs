@@ -1,29 +1,18 @@
 //! Checks the paths agents may use, and converts their line ranges to rows.
 //!
-//! Invariant: a path that has passed [`Model::file_of`] is absolute, has no `.` or `..` in it and
+//! Invariant: a path that has passed [`Workspace::file_of`] is absolute, has no `.` or `..` in it and
 //! lies in one of the session's folders. The target of its links is checked when the disk has been
 //! read.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::model::Model;
-use crate::spine::asker::unknown_session;
-use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::ids::SessionKey;
 use crate::text::paths::normalized;
-use acp::{RpcError, SessionId, rpc};
+use crate::workspace::Workspace;
+use acp::{RpcError, rpc};
 
-impl Model {
-    /// Finds the session an agent names.
-    pub(super) fn session_meant(
-        &self,
-        agent: AgentKey,
-        session: &SessionId,
-    ) -> Result<SessionKey, RpcError> {
-        let found = self.session_of(agent, session);
-        found.ok_or_else(|| unknown_session(session))
-    }
-
+impl Workspace {
     /// Finds the file an agent names in a session, or returns the reason for refusing it.
     pub(super) fn file_of(&self, key: SessionKey, path: &Path) -> Result<PathBuf, RpcError> {
         if !path.is_absolute() {
@@ -41,7 +30,7 @@ impl Model {
     /// Refuses a path outside the session's folders.
     pub(crate) fn check_root(&self, key: SessionKey, path: &Path) -> Result<(), RpcError> {
         let session = self.sessions.get(&key);
-        if session.is_some_and(|session| is_within(&session.roots, path)) {
+        if session.is_some_and(|session| is_within(&session.folders.roots, path)) {
             return Ok(());
         }
         let why = format!(

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::paths::rows;
-use crate::model::Model;
 use crate::spine::asker::Asker;
 use crate::spine::cx::Effects;
 use crate::spine::event::DiskFile;
-use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::ids::SessionKey;
 use crate::text::Text;
+use crate::workspace::Signal;
+use crate::workspace::Workspace;
 use crate::workspace::fileops::{Intent, Kind, Plan};
-use acp::{RequestId, RpcError, SessionId, client, rpc};
+use acp::{RpcError, client, rpc};
 
 #[derive(Debug)]
 pub struct Read {
@@ -27,23 +28,7 @@ pub struct Read {
     pub(crate) is_taken_back: bool,
 }
 
-impl Model {
-    pub(crate) fn fs_read(
-        &mut self,
-        agent: AgentKey,
-        request: RequestId,
-        session: &SessionId,
-        path: &Path,
-        range: (Option<u32>, Option<u32>),
-        fx: &mut Effects,
-    ) {
-        let asker = Asker::Agent(agent, request);
-        match self.session_meant(agent, session) {
-            Ok(key) => self.read_file(asker, key, path, range, fx),
-            Err(error) => fx.reply_error(&asker, error),
-        }
-    }
-
+impl Workspace {
     /// Reads a file for a session.
     pub(crate) fn read_file(
         &mut self,
@@ -57,7 +42,11 @@ impl Model {
             Ok(path) => path,
             Err(error) => return fx.reply_error(&asker, error),
         };
-        self.follow_read(key, &path, range.0);
+        self.signal(Signal::Read {
+            session: key,
+            path: path.clone(),
+            line: range.0,
+        });
         let read = Read {
             asker,
             session: key,
@@ -112,7 +101,7 @@ impl Model {
     /// Returns the answer to a read of a file that does not exist.
     fn read_nothing(&self, read: &Read, path: &Path) -> Result<String, RpcError> {
         let session = self.sessions.get(&read.session);
-        if session.is_some_and(|session| session.spec.missing_is_empty) {
+        if session.is_some_and(|session| session.folders.missing_is_empty) {
             return Ok(String::new());
         }
         let mut error = RpcError::new(

@@ -6,22 +6,23 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::Model;
 use crate::spine::asker::Asker;
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, DiskText, EditDone, SaveError, Stamp};
-use crate::spine::ids::{AgentKey, BufId, SessionKey};
+use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::FileState;
 use crate::text::format::Format;
 use crate::text::{Text, moved};
+use crate::workspace::Workspace;
 use crate::workspace::changes::{DiskMerge, known_on_disk};
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Opens, Outcome, Plan,
 };
 use crate::workspace::ledger::{Conflict, Merge, diff, merge};
-use acp::{RequestId, RpcError, SessionId, client, rpc};
+use crate::workspace::{FileEdit, Signal};
+use acp::{RpcError, client, rpc};
 
 /// The content an agent wants a file to have.
 #[derive(Debug)]
@@ -185,23 +186,7 @@ impl Write {
     }
 }
 
-impl Model {
-    pub(crate) fn fs_write(
-        &mut self,
-        agent: AgentKey,
-        request: RequestId,
-        session: &SessionId,
-        path: &Path,
-        content: String,
-        fx: &mut Effects,
-    ) {
-        let asker = Asker::Agent(agent, request);
-        match self.session_meant(agent, session) {
-            Ok(key) => self.write_file(asker, key, path, content, fx),
-            Err(error) => fx.reply_error(&asker, error),
-        }
-    }
-
+impl Workspace {
     /// Writes to a file for a session.
     pub(crate) fn write_file(
         &mut self,
@@ -309,7 +294,12 @@ impl Model {
         } = merged;
         self.has_written(write, &real, theirs);
         let told = conflict_error(path, &conflicts);
-        self.follow_write(write.session, path, Some(&ours), &merged);
+        self.signal(Signal::Wrote(FileEdit {
+            session: write.session,
+            path: path.to_owned(),
+            before: Some(ours.clone()),
+            after: merged.clone(),
+        }));
         if let Some(review) = self.reviews.get_mut(&name) {
             // Save hooks may have moved the lines.
             let hooks = diff(&merged, review.ledger.current());
@@ -384,7 +374,12 @@ impl Model {
             Some(before) => FileState::of_text(before.clone(), formats.0),
             None => FileState::missing(),
         };
-        self.follow_write(write.session, path, before.as_ref(), &after);
+        self.signal(Signal::Wrote(FileEdit {
+            session: write.session,
+            path: path.to_owned(),
+            before: before.clone(),
+            after: after.clone(),
+        }));
         let by = self.writer_at(&real);
         let before = before.unwrap_or_default();
         let name = self.reviews.name_of(path, &real);

@@ -6,16 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use super::{Place, Proposal, Proposals};
-use crate::model::Model;
-use crate::questions::Answer;
-use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::QuestionId;
+use crate::workspace::Workspace;
 use crate::workspace::ledger::Which;
-use acp::{OptionKind, PermissionOption};
 
-impl Model {
+impl Workspace {
     /// Returns the files that something is proposed for.
     pub(crate) fn proposed_files(&self) -> Vec<PathBuf> {
         let all = self.proposals.all.iter();
@@ -67,11 +63,13 @@ impl Model {
             }
         }
     }
+}
 
-    /// Asks for an option where nothing of a file can be decided by hunks.
-    pub(crate) fn ask_about_files(&mut self, files: &[Place], fx: &mut Effects) {
+impl Proposals {
+    /// Returns the questions of files that cannot be decided by hunks.
+    pub(crate) fn undecidable(&self, files: &[Place]) -> Vec<QuestionId> {
         let unlocated = files.iter().filter_map(|place| {
-            let proposal = self.proposals.all.get(place.proposal)?;
+            let proposal = self.all.get(place.proposal)?;
             let file = proposal.files.get(place.file)?;
             let waits = place.hunk.is_none() && file.hunks.is_empty();
             // A choice that is complete is asked about anyway.
@@ -81,54 +79,19 @@ impl Model {
         });
         let mut unlocated: Vec<QuestionId> = unlocated.collect();
         unlocated.dedup();
-        for id in unlocated {
-            self.ask_for_option(id, false, fx);
-        }
+        unlocated
     }
 
-    /// Answers the questions whose hunks are all decided about.
-    pub(crate) fn answer_decided(&mut self, fx: &mut Effects) {
-        let all = self.proposals.all.iter();
-        let decided = all.filter_map(|proposal| {
+    /// Returns the questions whose hunks are all decided, with the common choice and whether every
+    /// diff could be located.
+    pub(crate) fn decided(&self) -> Vec<(QuestionId, ReviewAction, bool)> {
+        let decided = self.all.iter().filter_map(|proposal| {
             let choice = proposal.choice()?;
             Some((proposal.permission?, choice, proposal.is_whole()))
         });
-        let decided: Vec<_> = decided.collect();
-        for (id, choice, is_whole) in decided {
-            match self.once_option(id, choice).filter(|_| is_whole) {
-                Some(option) => self.question_answered(id, Answer::Option(option), fx),
-                None => self.ask_for_option(id, is_whole, fx),
-            }
-        }
+        decided.collect()
     }
 
-    /// Returns the option that does this once, if there is exactly one.
-    fn once_option(&self, id: QuestionId, choice: ReviewAction) -> Option<String> {
-        let open = self.questions.get(id)?.permission()?;
-        let kind = match choice {
-            ReviewAction::Accept => OptionKind::AllowOnce,
-            ReviewAction::Reject => OptionKind::RejectOnce,
-        };
-        let mut fitting = open.options.iter().filter(|option| option.kind == kind);
-        match (fitting.next(), fitting.next()) {
-            (Some(PermissionOption { id, .. }), None) => Some(id.clone()),
-            _ => None,
-        }
-    }
-
-    fn ask_for_option(&mut self, id: QuestionId, is_whole: bool, fx: &mut Effects) {
-        let why = match is_whole {
-            true => "none of the options, or more than one, says just that",
-            false => "not all that the agent asks for can be shown in the files",
-        };
-        let text = format!("Please choose an option: {why}. What you chose by hunks is kept.");
-        fx.push(notify(Level::Info, text));
-        self.questions.bring_forward(id);
-        fx.push(Effect::Editor(EditorEffect::AskPermission { id }));
-    }
-}
-
-impl Proposals {
     /// Returns the hunks of which something is left to decide; what is decided about is decided
     /// anew only if nothing else is meant.
     fn open_of(&self, meant: Vec<Place>) -> Vec<Place> {

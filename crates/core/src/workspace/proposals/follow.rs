@@ -7,71 +7,28 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::Standing;
 use super::{Base, Diff, FileProposal, Note, Preview, Proposal};
-use crate::model::{Model, Session};
 use crate::render::toolcall::ToolCall;
-use crate::render::toolview;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{QuestionId, SessionKey};
-use crate::spine::jobs::ReadJob;
 use crate::text::paths::normalized;
 use crate::text::{Text, moved};
+use crate::workspace::Workspace;
+use crate::workspace::jobs::ReadJob;
 use crate::workspace::ledger::diff;
-use acp::{ToolCallId, ToolContent, ToolStatus};
+use acp::{ToolCallId, ToolContent};
 
-/// Who asks, what it is called, what would change.
-type Wanted = (Option<QuestionId>, String, Vec<FileProposal>);
-
-impl Model {
-    /// Lets the proposals be what is known of a tool call by now.
-    pub(crate) fn tool_proposes(&mut self, key: SessionKey, id: &ToolCallId) {
-        if self.proposals.preview == Preview::Off {
-            return;
-        }
-        let wanted = self.wanted(key, id);
-        for (permission, title, files) in wanted {
-            self.propose(key, id, permission, title, files);
-        }
+impl Workspace {
+    /// Returns whether a tool call has been asked about in this turn.
+    pub(crate) fn was_asked(&self, key: SessionKey, id: &ToolCallId) -> bool {
+        self.proposals.asked.contains(&(key, id.clone()))
     }
 
-    /// Returns what the open questions about a tool call propose, or the call itself while it is
-    /// pending.
-    fn wanted(&self, key: SessionKey, id: &ToolCallId) -> Vec<Wanted> {
-        let Some(session) = self.sessions.get(&key) else {
-            return Vec::new();
-        };
-        let wants = |permission, tool: &ToolCall| {
-            let files = files_of(tool, &session.spec.cwd);
-            (permission, toolview::title(tool), files)
-        };
-        let open = self.questions.asked();
-        let open = open.filter(|open| {
-            open.permission().is_some() && open.session == key && open.tool.as_ref() == Some(id)
-        });
-        let asked = open.filter_map(|open| Some(wants(Some(open.id), self.question_call(open)?)));
-        let asked: Vec<Wanted> = asked.collect();
-        if !asked.is_empty() || !self.is_pending(key, id) {
-            return asked;
-        }
-        let tool = session.transcript.find_tool(id);
-        tool.map(|tool| wants(None, tool)).into_iter().collect()
-    }
-
-    /// Tells whether a call waits to be carried out, and nobody has been asked about it.
-    fn is_pending(&self, key: SessionKey, id: &ToolCallId) -> bool {
-        let asked = self.proposals.asked.contains(&(key, id.clone()));
-        let runs = |session: &&Session| {
-            let turn = session.turn.as_ref();
-            turn.is_some_and(|turn| !turn.cancelled)
-        };
-        let session = self.sessions.get(&key).filter(runs);
-        let tool = session.and_then(|session| session.transcript.find_tool(id));
-        !asked && tool.is_some_and(|tool| tool.status == ToolStatus::Pending)
-    }
-
-    fn propose(
+    /// Updates the proposal of a tool call.
+    pub(crate) fn propose(
         &mut self,
         session: SessionKey,
         tool: &ToolCallId,
@@ -114,20 +71,24 @@ impl Model {
             }),
         }
         if permission.is_some() {
-            self.questions.touch();
+            self.proposals.is_asked_changed = true;
         }
     }
 
     /// Ends what nobody proposes any more, and locates the rest where something has changed.
-    pub(crate) fn refresh_proposals(&mut self, fx: &mut Effects) {
+    pub(crate) fn refresh_proposals(
+        &mut self,
+        standing: impl Fn(&Proposal) -> Standing,
+        fx: &mut Effects,
+    ) {
         if self.proposals.preview == Preview::Off {
             for proposal in std::mem::take(&mut self.proposals.all) {
                 let paths = proposal.files.into_iter().map(|file| file.path);
                 self.reviews.dirty.extend(paths);
-                self.questions.touch();
+                self.proposals.is_asked_changed = true;
             }
         }
-        self.end_proposals();
+        self.end_proposals(standing);
         self.forget_choices();
         let mut to_read = Vec::new();
         let mut all = std::mem::take(&mut self.proposals.all);
@@ -137,7 +98,7 @@ impl Model {
                 is_other |= self.set_base(proposal.session, file, &mut to_read);
             }
             if is_other && proposal.permission.is_some() {
-                self.questions.touch();
+                self.proposals.is_asked_changed = true;
             }
         }
         self.proposals.all = all;
@@ -197,7 +158,7 @@ impl Model {
         &mut self,
         path: &Path,
         result: Result<DiskFile, String>,
-        fx: &mut Effects,
+        _fx: &mut Effects,
     ) {
         let buffer = result.as_ref().ok();
         let buffer = buffer.and_then(|disk| self.documents.find(&disk.real));
@@ -226,9 +187,8 @@ impl Model {
             }
         }
         if is_asked {
-            self.questions.touch();
+            self.proposals.is_asked_changed = true;
         }
-        self.refresh_proposals(fx);
     }
 
     /// A file is another than it was: in a buffer now, in none any more, written by somebody.
@@ -241,34 +201,21 @@ impl Model {
         }
     }
 
-    fn end_proposals(&mut self) {
-        let mut over = Vec::new();
-        let mut at = 0;
-        while let Some(proposal) = self.proposals.all.get(at) {
-            let stands = match proposal.permission {
-                Some(id) => self.questions.get(id).is_some(),
-                None => self.is_pending(proposal.session, &proposal.tool),
-            };
-            match stands {
-                true => at += 1,
-                false => over.push(self.proposals.all.remove(at)),
-            }
-        }
+    fn end_proposals(&mut self, standing: impl Fn(&Proposal) -> Standing) {
+        let asked = &self.proposals.asked;
+        let is_over = |one: &mut Proposal| match standing(one) {
+            Standing::Open => one.permission.is_none() && asked.contains(&one.key()),
+            Standing::CarriedOut | Standing::Over => true,
+        };
+        let over: Vec<Proposal> = self.proposals.all.extract_if(.., is_over).collect();
         for proposal in over {
             for file in &proposal.files {
                 self.reviews.dirty.insert(file.path.clone());
             }
-            if proposal.permission.is_none() && self.is_carried_out(&proposal) {
+            if matches!(standing(&proposal), Standing::CarriedOut) {
                 self.keep_choices(proposal);
             }
         }
-    }
-
-    fn is_carried_out(&self, proposal: &Proposal) -> bool {
-        let session = self.sessions.get(&proposal.session);
-        let tool = session.and_then(|session| session.transcript.find_tool(&proposal.tool));
-        let status = tool.map(|tool| tool.status);
-        matches!(status, Some(ToolStatus::InProgress | ToolStatus::Completed))
     }
 }
 
@@ -318,7 +265,7 @@ impl FileProposal {
 }
 
 /// Returns what a tool call would change, file by file, in the order of its diffs.
-fn files_of(tool: &ToolCall, cwd: &Path) -> Vec<FileProposal> {
+pub fn files_of(tool: &ToolCall, cwd: &Path) -> Vec<FileProposal> {
     let mut files: Vec<FileProposal> = Vec::new();
     for item in &tool.content {
         let ToolContent::Diff { path, old, new } = item else {

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::putback::PutBack;
 use super::{Proposal, Proposed};
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{QuestionId, SessionKey};
 use crate::text::{LineEdit, Text};
+use crate::workspace::Workspace;
 use crate::workspace::feedback::Rejected;
 use crate::workspace::fileops::{Intent, Kind};
 use crate::workspace::ledger::{Hunk, Which, hunks};
@@ -30,7 +30,7 @@ pub struct Kept {
     in_turn: bool,
 }
 
-impl Model {
+impl Workspace {
     /// A question is about to be answered: what was chosen counts if the agent may go on.
     pub(crate) fn proposal_answered(&mut self, id: QuestionId, is_allowed: bool) {
         let all = &mut self.proposals.all;
@@ -88,7 +88,7 @@ impl Model {
     /// Tells whether a session's turn is running, or what it did on disk is still to be told.
     fn may_write(&self, key: SessionKey) -> bool {
         let session = self.sessions.get(&key);
-        session.is_some_and(|session| session.turn.is_some()) || self.windows.is_open(key)
+        session.is_some_and(|session| session.is_in_turn) || self.windows.is_open(key)
     }
 
     /// An agent has written a file, which the ledger knows already: the choices that were made of

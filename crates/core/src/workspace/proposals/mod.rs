@@ -20,6 +20,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+pub use follow::files_of;
 pub use locate::Diff;
 pub use putback::PutBack;
 
@@ -49,6 +50,18 @@ pub struct Proposals {
     kept: Vec<Kept>,
     /// Tool calls that were asked about in this turn: they are no longer merely pending.
     asked: HashSet<(SessionKey, ToolCallId)>,
+    /// The proposal of an open question has changed.
+    is_asked_changed: bool,
+}
+
+/// Where a tool call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Its question is open; or it is pending, and no question was asked.
+    Open,
+    /// It runs or has completed without a question.
+    CarriedOut,
+    Over,
 }
 
 /// What one tool call would change.
@@ -190,6 +203,11 @@ impl Proposals {
         self.asked.insert((session, tool));
     }
 
+    /// Returns whether the proposal of an open question has changed since the last call.
+    pub(crate) fn take_asked_changed(&mut self) -> bool {
+        std::mem::take(&mut self.is_asked_changed)
+    }
+
     fn at(&self, place: Place) -> Option<&FileProposal> {
         self.all.get(place.proposal)?.files.get(place.file)
     }
@@ -215,6 +233,10 @@ impl Proposals {
 }
 
 impl Proposal {
+    fn key(&self) -> (SessionKey, ToolCallId) {
+        (self.session, self.tool.clone())
+    }
+
     /// Returns the hunks of all files, in order.
     fn hunks(&self) -> impl Iterator<Item = &Proposed> {
         self.files.iter().flat_map(|file| &file.hunks)

@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::DiskFile;
 use crate::spine::ids::SessionKey;
 use crate::text::{LineEdit, Text, moved};
+use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Landing, Next, Outcome, Plan, not_saved,
 };
@@ -64,7 +64,7 @@ impl PutBack {
     }
 }
 
-impl Model {
+impl Workspace {
     /// Plans to put lines back: in the buffer where there is one, else on disk.
     pub(crate) fn plan_put_back(
         &mut self,

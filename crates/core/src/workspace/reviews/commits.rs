@@ -4,14 +4,14 @@
 //! agent, are accepted.
 
 use super::FileReview;
-use crate::model::Model;
 use crate::spine::event::DiskText;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Committed;
 use crate::text::Text;
+use crate::workspace::Workspace;
 use crate::workspace::ledger::Which;
 
-impl Model {
+impl Workspace {
     /// Applies new versions of files from the repository.
     pub(crate) fn committed(&mut self, files: Vec<Committed>) {
         for version in files {

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::moving::Moved;
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, ReviewAction, Scope, Stamp};
 use crate::spine::project::FileState;
 use crate::text::{LineEdit, Text, moved};
+use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
 };
@@ -125,7 +125,7 @@ impl FileReview {
 /// The reason for leaving a file without a decision.
 pub(crate) const NO_TEXT: &str = "it is no longer text; nothing was changed. Look at it again.";
 
-impl Model {
+impl Workspace {
     pub(crate) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
         let turn = match scope {
             Scope::Turn { session } => Some(session),
@@ -162,7 +162,6 @@ impl Model {
             let is_done = is_proposed && matches!(which, Which::Row(_));
             hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
         }
-        self.answer_decided(fx);
         if !hit {
             let mut all = self.reviews.iter();
             let text = match all.any(|(_, review)| !review.ledger.hunks().is_empty()) {

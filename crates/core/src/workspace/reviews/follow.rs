@@ -2,20 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{BufState, DiskFile};
 use crate::spine::ids::BufId;
-use crate::spine::jobs::ReadJob;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
 use crate::spine::project::FileState;
 use crate::text::LineEdit;
+use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Intent};
+use crate::workspace::jobs::ReadJob;
 
-impl Model {
+impl Workspace {
     /// Handles a buffer that was loaded or sent again as a whole; `before` is its earlier text.
     pub(crate) fn buffer_attached(
         &mut self,

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{FileReview, Reviews};
-use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::ids::SessionKey;
-use crate::spine::jobs::ReadJob;
 use crate::spine::project::{Body, FileState, KeptReview};
 use crate::text::Text;
 use crate::text::plural;
+use crate::workspace::Workspace;
+use crate::workspace::jobs::ReadJob;
 
 impl Reviews {
     /// Registers a project; its reviews are kept from now on, even after its sessions close.
@@ -33,7 +33,7 @@ struct News {
     is_other: bool,
 }
 
-impl Model {
+impl Workspace {
     /// Sends the host the reviews of these files, and the paths to look up in the user's
     /// repository.
     pub(crate) fn tell_reviews(&mut self, touched: BTreeSet<PathBuf>, fx: &mut Effects) {
@@ -84,7 +84,7 @@ impl Model {
     fn project_of(&self, path: &Path, file: &FileReview) -> Option<PathBuf> {
         let own = self.sessions.get(&file.session);
         let sessions = own.into_iter().chain(self.sessions.values());
-        let open = sessions.map(|session| &session.project);
+        let open = sessions.map(|session| &session.folders.project);
         let mut all = open.chain(self.reviews.told.keys());
         all.find(|root| path.starts_with(root)).cloned()
     }
@@ -108,7 +108,7 @@ impl Model {
             !known.is_some_and(FileReview::is_pending)
         });
         let mut sessions = self.sessions.iter().rev();
-        let session = sessions.find(|(_, session)| session.project == root);
+        let session = sessions.find(|(_, session)| session.folders.project == root);
         let Some(session) = session.map(|(key, _)| *key) else {
             return;
         };

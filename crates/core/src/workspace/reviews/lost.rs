@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::turns::Of;
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::ids::TurnKey;
 use crate::spine::project::{Body, FileState, MAX_KEPT};
+use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 
 impl FileReview {
@@ -51,7 +51,7 @@ impl FileReview {
     }
 }
 
-impl Model {
+impl Workspace {
     /// Returns why undoing a turn leaves a file unchanged; `None` if it does not.
     pub(super) fn lost_of(&self, path: &Path, turn: TurnKey) -> Option<String> {
         let document = self.documents.find(path).map(|(_, document)| document);
@@ -74,7 +74,7 @@ impl Model {
     /// Returns a file's name below the folder of a turn's session.
     pub(super) fn name_in(&self, turn: TurnKey, path: &Path) -> String {
         let session = self.sessions.get(&turn.session);
-        let short = session.and_then(|session| path.strip_prefix(&session.spec.cwd).ok());
+        let short = session.and_then(|session| path.strip_prefix(&session.folders.cwd).ok());
         short.unwrap_or(path).display().to_string()
     }
 }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::moving::Moved;
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, ReviewAction, Stamp};
 use crate::spine::project::{Body, FileState};
 use crate::text::Text;
+use crate::workspace::Workspace;
 use crate::workspace::changes::{DiskMerge, known_on_disk};
 use crate::workspace::fileops::{Author, Change, Intent, Landing, Next, Plan};
 use crate::workspace::ledger::Which;
@@ -107,7 +107,7 @@ impl FileReview {
     }
 }
 
-impl Model {
+impl Workspace {
     /// Starts the step before the lines of a rejected file; `false` if it needs none.
     pub(super) fn reject_first(&mut self, path: &Path, fx: &mut Effects) -> bool {
         let Some(step) = self.reviews.get(path).and_then(FileReview::first_step) else {

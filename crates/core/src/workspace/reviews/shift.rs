@@ -6,18 +6,18 @@
 use std::path::Path;
 
 use super::moving::{Aim, Moved, Moving};
-use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level, Save};
 use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::project::{Body, FileState};
+use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
 };
 use crate::workspace::ledger::merge;
 use crate::workspace::reviews::decide::NO_TEXT;
 
-impl Model {
+impl Workspace {
     /// Queues a move behind the file's other operations; `false` if nothing would move.
     pub(super) fn shift(&mut self, path: &Path, aim: Aim, fx: &mut Effects) -> bool {
         let found = self.documents.find(path);

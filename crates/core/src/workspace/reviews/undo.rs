@@ -10,7 +10,6 @@ use super::FileReview;
 use super::decided::Undone;
 use super::moving::{Aim, counts};
 use super::turns::Of;
-use crate::model::Model;
 use crate::render::diffview;
 use crate::render::view::{Line, UndoView};
 use crate::spine::cx::{Effects, notify};
@@ -19,12 +18,13 @@ use crate::spine::event::{ReviewAction, UndoStep};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
 use crate::text::plural;
+use crate::workspace::Workspace;
 use crate::workspace::fileops::{Intent, Kind};
 
 /// How many undone turns can be brought back.
 const UNDONE: usize = 20;
 
-impl Model {
+impl Workspace {
     /// Undoes a turn, asks about it, or brings it back.
     pub(crate) fn undo_turn(
         &mut self,

@@ -1,0 +1,65 @@
+//! The report of rejected changes that goes with the next prompt, as the transcript shows it.
+
+use crate::conversation::transcript::Entry;
+use crate::model::Model;
+use crate::spine::ids::SessionKey;
+use crate::workspace::feedback::Feedback;
+
+impl Model {
+    /// Updates, in every chat, the report that is attached to the next prompt.
+    pub(crate) fn refresh_feedback(&mut self) {
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in keys {
+            let feedback = self.workspace.feedback_of(key);
+            let Some(session) = self.sessions.get_mut(&key) else {
+                continue;
+            };
+            let entry = match (&feedback, session.along) {
+                (Some(feedback), _) => entry(feedback, "told with the next prompt"),
+                (None, Some(_)) => Entry::Along {
+                    head: "Nothing is told with the next prompt any more.".into(),
+                    lines: Vec::new(),
+                },
+                (None, None) => continue,
+            };
+            match session.along {
+                Some(at) => session.transcript.replace(at, entry),
+                // An entry here would split a message.
+                None if session.turn.is_some() => {}
+                None => session.along = Some(session.transcript.push(entry)),
+            }
+        }
+    }
+
+    /// Returns the report for a prompt that is being sent, and clears it.
+    pub(crate) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
+        let feedback = self.workspace.feedback_of(key);
+        self.workspace.reviews.forget_rejected(key);
+        let session = self.sessions.get_mut(&key)?;
+        let known = session.along.take();
+        let feedback = feedback?;
+        let entry = entry(&feedback, "told with this prompt");
+        match known {
+            Some(at) => session.transcript.replace(at, entry),
+            None => drop(session.transcript.push(entry)),
+        }
+        Some(feedback.text())
+    }
+
+    /// Discards the pending reports.
+    pub(crate) fn drop_feedback(&mut self, session: Option<SessionKey>) {
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in keys
+            .into_iter()
+            .filter(|key| session.is_none_or(|s| s == *key))
+        {
+            self.workspace.reviews.forget_rejected(key);
+        }
+        self.refresh_feedback();
+    }
+}
+
+fn entry(feedback: &Feedback, word: &str) -> Entry {
+    let (head, lines) = feedback.shown(word);
+    Entry::Along { head, lines }
+}
