@@ -160,7 +160,7 @@ impl Core {
     /// Returns the next event; while a frame is being composed, its next slice comes when nothing
     /// else waits, or when enough else had its turn.
     fn next(&self, model: &Model, between: &mut u32) -> Option<Event> {
-        if !model.is_composing() {
+        if !model.view.is_composing() {
             *between = 0;
             return self.outlet.recv();
         }

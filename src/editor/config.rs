@@ -5,9 +5,9 @@ use std::time::Duration;
 use nvim_oxi::mlua::{Table, Value};
 
 use super::complete::Completion;
+use acp_core::conversation::agent::Limits;
 use acp_core::conversation::history::Bounds;
 use acp_core::conversation::plan::Place;
-use acp_core::model::Limits;
 use acp_core::questions::rules::{Action, RuleSpec, Rules};
 use acp_core::spine::effect::Level;
 use acp_core::view::follow::Follow;

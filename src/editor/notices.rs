@@ -10,7 +10,7 @@ use super::kit::window;
 use super::state;
 use super::{apply, chat};
 use acp_core::conversation::notices::{turn_ended, waits};
-use acp_core::model::Phase;
+use acp_core::conversation::session::Phase;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::SessionKey;
 

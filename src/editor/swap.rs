@@ -14,7 +14,7 @@ use nvim_oxi::mlua;
 use super::kit::{buffer, defer};
 use super::nvim::{self, api};
 use super::outside::is_within;
-use acp_core::model::Phase;
+use acp_core::conversation::session::Phase;
 
 /// Completes the swap files of all modified buffers, before an agent starts to work.
 pub fn complete_all() -> mlua::Result<()> {

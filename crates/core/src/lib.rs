@@ -4,9 +4,11 @@
 //! Invariant: no clock, no I/O, no randomness, no Neovim; the same events give the same effects.
 
 pub mod conversation;
+mod flow;
 pub mod model;
 pub mod questions;
 pub mod render;
+mod screen;
 pub mod spine;
 pub mod terminals;
 #[cfg(test)]

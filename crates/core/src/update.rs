@@ -2,11 +2,13 @@
 //!
 //! Invariant: `update` never fails; the model stays consistent for any event.
 
-use super::model::{Call, Model, Session};
 use super::text::Text;
+use crate::conversation::agent::Call;
 use crate::conversation::jobs::TimerJob;
 use crate::conversation::questions::{ElicitationRequest, PermissionRequest};
 use crate::conversation::queue::When;
+use crate::conversation::session::Session;
+use crate::model::Model;
 use crate::spine::asker::Asker;
 use crate::spine::asker::unknown_session;
 use crate::spine::cx::{Effects, log, notify};
@@ -34,13 +36,17 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     apply(model, event, fx);
     react(model, fx);
     for notice in fx.take_notices() {
-        model.notice(notice.session, notice.level, notice.text);
+        model
+            .conversation
+            .notice(notice.session, notice.level, notice.text);
     }
     if !is_edit {
         model.refresh_proposals(fx);
         // An undo, like an agent's write, may consist of a thousand edits: reports wait until all
         // are applied, until the next frame at the latest.
-        if model.workspace.reviews.has_touched() || std::mem::take(&mut model.feedback_is_dirty) {
+        if model.workspace.reviews.has_touched()
+            || std::mem::take(&mut model.conversation.feedback_is_dirty)
+        {
             model.refresh_feedback();
         }
         let touched = model.workspace.reviews.announce(fx);
@@ -49,12 +55,12 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     if is_frame {
         model.compose(fx);
     }
-    model.tell_queues(fx);
-    model.tell_options(fx);
+    model.conversation.tell_queues(fx);
+    model.conversation.tell_options(fx);
     model.tell_progress(is_frame || is_terminal, fx);
     model.workspace.tell_tracked(fx);
-    model.keep_history(fx);
-    for language in model.languages.take_wanted() {
+    model.conversation.keep_history(fx);
+    for language in model.view.languages.take_wanted() {
         fx.push(Effect::Host(HostEffect::Preload { language }));
     }
     model.wake_if_dirty(fx);
@@ -96,7 +102,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             let mut opened = Session::new(spec, roots, project, origin);
             opened.reach = reach;
             model.open(session, opened, fx);
-            model.recall(session, fx);
+            model.conversation.recall(session, fx);
         }
         Event::Prompt { session, prompt } => model.prompt(session, prompt, When::InTurn, fx),
         Event::Interrupt { session, prompt } => model.prompt(session, prompt, When::AtOnce, fx),
@@ -105,13 +111,13 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             id,
             action,
         } => model.queue_action(session, id, action, fx),
-        Event::Attach { session, items } => model.attach(session, items),
-        Event::AttachImage { session, path } => model.attach_image(session, path, fx),
-        Event::Remember { session, text } => model.remember(session, &text, fx),
-        Event::PromptsRecalled { folder, texts } => model.recalled(folder, texts, fx),
-        Event::FilesWanted { session } => model.list_files(session, fx),
-        Event::FilesListed { folder, paths } => model.files_listed(folder, paths, fx),
-        Event::Detach { session, which } => model.detach(session, which, fx),
+        Event::Attach { session, items } => model.conversation.attach(session, items),
+        Event::AttachImage { session, path } => model.conversation.attach_image(session, path, fx),
+        Event::Remember { session, text } => model.conversation.remember(session, &text, fx),
+        Event::PromptsRecalled { folder, texts } => model.conversation.recalled(folder, texts, fx),
+        Event::FilesWanted { session } => model.conversation.list_files(session, fx),
+        Event::FilesListed { folder, paths } => model.conversation.files_listed(folder, paths, fx),
+        Event::Detach { session, which } => model.conversation.detach(session, which, fx),
         Event::Cancel { session } => model.cancel(session, fx),
         Event::Stop { session } => model.stop(session, fx),
         Event::Restart { session } => model.restart(session, fx),
@@ -121,7 +127,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             method,
             step,
         } => model.login(session, &method, step, fx),
-        Event::Logout { session } => model.logout(session, fx),
+        Event::Logout { session } => model.conversation.logout(session, fx),
         Event::Answer { id, answer } => model.question_answered(id, answer, fx),
         Event::Review { action, scope } => {
             model.workspace.reviews.begin_decision();
@@ -130,7 +136,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DropFeedback { session } => model.drop_feedback(session),
         Event::Follow { session, to } => model.follow(session, to, fx),
-        Event::SetOption { session, wish } => model.set_option(session, wish, fx),
+        Event::SetOption { session, wish } => model.conversation.set_option(session, wish, fx),
         Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
         Event::List(event) => model.list(event, fx),
         Event::UndoTurn { session, step } => model.workspace.undo_turn(session, step, fx),
@@ -142,20 +148,20 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             follow,
         } => {
             model.questions.set_rules(rules);
-            model.limits = limits;
-            model.following.default = follow;
+            model.conversation.limits = limits;
+            model.view.following.default = follow;
             model.workspace.proposals.preview = preview;
             model.workspace.feedback = feedback;
-            model.feedback_is_dirty = true;
+            model.conversation.feedback_is_dirty = true;
         }
-        Event::PlacePlans(place) => model.plan_place = place,
-        Event::ToolDoor(door) => model.tool_door(door),
-        Event::ToolsDefined(tools) => model.tools_defined(tools, fx),
-        Event::ToolSwitched { name, on } => model.tool_switched(&name, on, fx),
+        Event::PlacePlans(place) => model.conversation.plan_place = place,
+        Event::ToolDoor(door) => model.tools.tool_door(door),
+        Event::ToolsDefined(tools) => model.tools.tools_defined(tools, fx),
+        Event::ToolSwitched { name, on } => model.tools.tool_switched(&name, on, fx),
         Event::ToolAsked { id, number, ask } => model.tool_asked(id, number, ask, fx),
         Event::ToolProgressed { id, progress } => model.tool_progressed(id, progress, fx),
         Event::ToolDone { id, result } => model.tool_done(id, result, fx),
-        Event::ToolServerFailed { why } => model.tool_server_failed(why, fx),
+        Event::ToolServerFailed { why } => model.tools.tool_server_failed(why, fx),
         Event::ToolBegun { id, session, name } => model.tool_begun(id, session, name, fx),
         Event::ToolUsed {
             id,
@@ -168,13 +174,13 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::FrameWanted { output } => model.terminals.set_output(output),
         Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
-            if let Some(session) = model.sessions.get_mut(&session) {
+            if let Some(session) = model.conversation.sessions.get_mut(&session) {
                 session.chat.reset(&mut session.transcript);
             }
-            model.frame.chat_is_empty(session);
+            model.view.frame.chat_is_empty(session);
         }
         Event::FoldsWanted { session } => {
-            model.frame.folds_wanted.insert(session);
+            model.view.frame.folds_wanted.insert(session);
         }
         Event::BufAttached {
             buf,
@@ -187,7 +193,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         } => {
             let before = model.workspace.documents.get(buf).cloned();
             let text = (row, Text::from_text(&text));
-            model.following.buffer_came(&path, &real);
+            model.view.following.buffer_came(&path, &real);
             model
                 .workspace
                 .documents
@@ -218,7 +224,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.workspace.run_lanes(fx);
         }
         Event::BufOutdated { buf } => model.workspace.look_at_file(buf, fx),
-        Event::AgentStarted { agent, pid } => model.agent_started(agent, pid, fx),
+        Event::AgentStarted { agent, pid } => model.conversation.agent_started(agent, pid, fx),
         Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
         Event::AgentMessage { agent, message } => agent_message(model, agent, message, fx),
         Event::AgentExited {
@@ -226,7 +232,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             status,
             stderr,
         } => {
-            model.jobs.forget_timeouts(agent);
+            model.conversation.jobs.forget_timeouts(agent);
             model.agent_exited(agent, status, &stderr, fx);
         }
         Event::DiskChanged { changes, .. } => model.workspace.disk_changed(changes, fx),
@@ -235,8 +241,8 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
                 .workspace
                 .project_is_limited(&root, Limit::Watch, &why, fx);
         }
-        Event::KeepSessions(bounds) => model.keep_sessions(bounds, fx),
-        Event::Wish { number, wish } => model.wish(number, wish, fx),
+        Event::KeepSessions(bounds) => model.conversation.keep_sessions(bounds, fx),
+        Event::Wish { number, wish } => model.conversation.wish(number, wish, fx),
         Event::Committed { files } => model.workspace.committed(files),
         Event::ReviewsKept { root, files } => model.workspace.reviews_kept(&root, files, fx),
         Event::Terminal(event) => model.terminals.apply(event, fx),
@@ -268,7 +274,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             Some(ReadJob::Proposal(path)) => model.workspace.proposal_read(&path, result, fx),
             Some(ReadJob::Saved(buf)) => model.workspace.saved_text_read(buf, result),
             None => {
-                if let Some(id) = model.jobs.reads.take(token) {
+                if let Some(id) = model.conversation.jobs.reads.take(token) {
                     model.content_read(id, result, fx);
                 }
             }
@@ -291,25 +297,27 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             }
         }
         Event::ImageRead { token, result } => {
-            if let Some(id) = model.jobs.images.take(token) {
+            if let Some(id) = model.conversation.jobs.images.take(token) {
                 model.image_read(id, result, fx);
             }
         }
         Event::DiffRead { token, result } => {
-            if let Some(id) = model.jobs.diffs.take(token) {
+            if let Some(id) = model.conversation.jobs.diffs.take(token) {
                 model.diff_read(id, result, fx);
             }
         }
         Event::History { token, news } => {
-            let job = token.and_then(|token| model.jobs.history.take(token));
+            let job = token.and_then(|token| model.conversation.jobs.history.take(token));
             model.history_news(job, news, fx);
         }
-        Event::Timer { token } => match model.jobs.timers.take(token) {
+        Event::Timer { token } => match model.conversation.jobs.timers.take(token) {
             Some(TimerJob::Control { agent, id }) => model.control_timeout(agent, id, fx),
             Some(TimerJob::OptionChosen(session)) => {
-                model.ask_chosen_option(session, Some(token), fx);
+                model
+                    .conversation
+                    .ask_chosen_option(session, Some(token), fx);
             }
-            Some(TimerJob::Listing(number)) => model.list_is_due(number, fx),
+            Some(TimerJob::Listing(number)) => model.conversation.list_is_due(number, fx),
             None => {
                 // Otherwise the limited work has finished.
                 if let Some(job) = model.tools.timers.take(token) {
@@ -321,7 +329,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
 }
 
 fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut Effects) {
-    if !model.agents.contains_key(&agent) {
+    if !model.conversation.agents.contains_key(&agent) {
         return;
     }
     match message {
@@ -350,8 +358,8 @@ fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut 
                 "A message of {} MiB from the agent was dropped: it is past the limit.",
                 bytes >> 20
             );
-            for key in model.sessions_of(agent) {
-                model.notice(key, Level::Error, text.clone());
+            for key in model.conversation.sessions_of(agent) {
+                model.conversation.notice(key, Level::Error, text.clone());
             }
             fx.push(log(Level::Error, text));
         }
@@ -373,7 +381,7 @@ fn agent_request(
             limit,
         } => {
             let asker = Asker::Agent(agent, id);
-            match model.session_of(agent, &session) {
+            match model.conversation.session_of(agent, &session) {
                 Some(key) => model
                     .workspace
                     .read_file(asker, key, &path, (line, limit), fx),
@@ -386,7 +394,7 @@ fn agent_request(
             content,
         } => {
             let asker = Asker::Agent(agent, id);
-            match model.session_of(agent, &session) {
+            match model.conversation.session_of(agent, &session) {
                 Some(key) => model.workspace.write_file(asker, key, &path, content, fx),
                 None => fx.reply_error(&asker, unknown_session(&session)),
             }
@@ -420,9 +428,9 @@ fn agent_request(
             model.elicited(agent, asked, fx);
         }
         AgentRequest::Terminal { session, call } => {
-            let key = model.session_of(agent, &session);
-            let is_leaving = !model.is_staying(agent);
-            match key.and_then(|key| Some((key, model.sessions.get(&key)?))) {
+            let key = model.conversation.session_of(agent, &session);
+            let is_leaving = !model.conversation.is_staying(agent);
+            match key.and_then(|key| Some((key, model.conversation.sessions.get(&key)?))) {
                 Some((key, found)) => {
                     let caller = Caller {
                         agent,
@@ -456,7 +464,7 @@ fn response(
     result: Result<serde_json::Value, RpcError>,
     fx: &mut Effects,
 ) {
-    if let Some(state) = model.agents.get_mut(&agent)
+    if let Some(state) = model.conversation.agents.get_mut(&agent)
         && state.given_up.remove(&id)
     {
         return fx.push(log(
@@ -464,7 +472,7 @@ fn response(
             format!("an answer nobody waits for: id {id}"),
         ));
     }
-    let pending = model.agents.get_mut(&agent);
+    let pending = model.conversation.agents.get_mut(&agent);
     match pending.and_then(|agent| agent.pending.remove(&id)) {
         Some(Call::Initialize) => model.initialized(agent, result, fx),
         Some(Call::NewSession(key)) => {
@@ -475,21 +483,29 @@ fn response(
             session, change, ..
         }) => {
             let result = result.map_err(|error| error.to_string());
-            model.option_answered(agent, session, change, result, fx);
+            model
+                .conversation
+                .option_answered(agent, session, change, result, fx);
         }
         Some(Call::LoadSession(key) | Call::ResumeSession(key)) => {
             model.session_is_back(agent, key, result, fx);
         }
-        Some(Call::ListSessions(listing)) => model.page_listed(agent, *listing, result, fx),
-        Some(Call::DeleteSession(session)) => model.session_deleted(agent, session, result, fx),
-        Some(Call::Orphan(_, session)) => model.orphan_answered(agent, session, result, fx),
+        Some(Call::ListSessions(listing)) => {
+            model.conversation.page_listed(agent, *listing, result, fx)
+        }
+        Some(Call::DeleteSession(session)) => model
+            .conversation
+            .session_deleted(agent, session, result, fx),
+        Some(Call::Orphan(_, session)) => model
+            .conversation
+            .orphan_answered(agent, session, result, fx),
         // The session is closed here; a refusal changes nothing.
         Some(Call::CloseSession(_)) => {}
         Some(Call::Prompt(key)) => model.prompt_answered(agent, key, id, result, fx),
         Some(Call::Authenticate { session, method }) => {
             model.authenticated(agent, session, &method, result, fx);
         }
-        Some(Call::Logout(key)) => model.logged_out(key, result, fx),
+        Some(Call::Logout(key)) => model.conversation.logged_out(key, result, fx),
         None => {
             let line = format!("a response to no request of ours: id {id}");
             fx.push(log(Level::Warn, line));

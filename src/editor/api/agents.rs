@@ -8,8 +8,8 @@ use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{self, send, snapshot};
 use acp::client::{AuthKind, AuthMethod, AuthVar, Initialized};
+use acp_core::conversation::agent::AgentState;
 use acp_core::conversation::login::{LoginStep, Secret, Secrets};
-use acp_core::model::AgentState;
 use acp_core::spine::event::Event;
 use acp_core::view::snapshot::AgentInfo;
 

@@ -3,12 +3,14 @@
 //! Invariants: each request for a list gets one answer, even if the agent dies; an abandoned
 //! session is closed, even if the agent opens it late.
 
+use crate::conversation::Conversation;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::model::{Call, Model, Session, Stage};
+use crate::conversation::agent::Call;
+use crate::conversation::session::{Session, Stage};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
@@ -79,7 +81,7 @@ impl Call {
     }
 }
 
-impl Model {
+impl Conversation {
     fn abilities(&self, agent: AgentKey) -> SessionAbilities {
         let staying = self.agents.get(&agent).filter(|_| self.is_staying(agent));
         let info = staying.and_then(|agent| agent.info.as_ref());
@@ -203,7 +205,8 @@ impl Model {
             return;
         };
         let is_last = self.sessions_of(agent).is_empty();
-        let is_asked = |turn: &crate::model::Turn| matches!(turn.stage, Stage::Answer(_));
+        let is_asked =
+            |turn: &crate::conversation::session::Turn| matches!(turn.stage, Stage::Answer(_));
         if !is_last && session.turn.as_ref().is_some_and(is_asked) {
             let line = rpc::notification(client::CANCEL, client::cancel(id));
             fx.push(Effect::Host(HostEffect::Send { agent, line }));
@@ -226,7 +229,13 @@ impl Model {
     }
 
     /// Marks the session that a request opens as abandoned.
-    fn orphan(&mut self, agent: AgentKey, id: u64, session: Option<SessionId>, fx: &mut Effects) {
+    pub(crate) fn orphan(
+        &mut self,
+        agent: AgentKey,
+        id: u64,
+        session: Option<SessionId>,
+        fx: &mut Effects,
+    ) {
         let pending = self.agents.get_mut(&agent).map(|state| &mut state.pending);
         if let Some(call) = pending.and_then(|pending| pending.get_mut(&id)) {
             // A new session gets another id.
@@ -253,27 +262,6 @@ impl Model {
         }
     }
 
-    /// Fails a request that concerns one session or none.
-    pub(crate) fn call_failed(&mut self, agent: AgentKey, id: u64, why: &str, fx: &mut Effects) {
-        let pending = self.agents.get(&agent).map(|agent| &agent.pending);
-        let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
-            return;
-        };
-        if let Some(key) = call.opens() {
-            let session = self.sessions.get(&key).and_then(|it| it.id.clone());
-            self.orphan(agent, id, session, fx);
-            let text = format!("{why}: this chat has no session. A prompt asks for it again.");
-            return self.is_not_open(agent, key, text, fx);
-        }
-        fx.push(log(Level::Warn, why));
-        // The session waits for an answer that may come too late.
-        if !matches!(call, Call::Orphan(..)) {
-            self.cancel_request_of(agent, id, fx);
-        }
-        let error = RpcError::new(rpc::INTERNAL_ERROR, why);
-        self.fail(agent, call, error, fx);
-    }
-
     /// Fails all pending calls of an agent that has ended.
     pub(crate) fn fail_calls(&mut self, agent: AgentKey, fx: &mut Effects) {
         let pending = self.agents.get(&agent).map(|agent| agent.pending.iter());
@@ -289,7 +277,7 @@ impl Model {
         }
     }
 
-    fn fail(&mut self, agent: AgentKey, call: Call, error: RpcError, fx: &mut Effects) {
+    pub(crate) fn fail(&mut self, agent: AgentKey, call: Call, error: RpcError, fx: &mut Effects) {
         match call {
             Call::ListSessions(listing) => self.page_listed(agent, *listing, Err(error), fx),
             Call::DeleteSession(session) => self.session_deleted(agent, session, Err(error), fx),

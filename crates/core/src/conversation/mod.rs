@@ -1,5 +1,6 @@
 //! Agents and the conversations with them: processes, sessions, turns, prompts, transcripts.
 
+pub mod agent;
 pub mod attachment;
 pub(crate) mod catalog;
 pub mod compaction;
@@ -7,7 +8,6 @@ pub mod complete;
 pub(crate) mod composer;
 pub(crate) mod connection;
 pub mod family;
-mod feedback;
 pub mod history;
 pub(crate) mod jobs;
 pub mod login;
@@ -23,9 +23,40 @@ pub mod queue;
 pub mod reach;
 pub mod recall;
 pub(crate) mod replay;
+pub(crate) mod requests;
 pub(crate) mod retold;
+pub mod session;
 pub(crate) mod takeback;
-pub(crate) mod tool_terminals;
 pub mod transcript;
-pub(crate) mod turn;
 pub mod usage;
+
+use crate::conversation::composer::Listings;
+use crate::conversation::history::Pasts;
+use crate::conversation::jobs::Jobs;
+use crate::conversation::login::Logins;
+use crate::conversation::plan::Place;
+use crate::conversation::progress::TerminalsTold;
+use crate::conversation::recall::Recall;
+use crate::spine::ids::{AgentKey, SessionKey};
+use agent::*;
+use session::*;
+use std::collections::BTreeMap;
+
+/// The state of this room.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    pub agents: BTreeMap<AgentKey, Agent>,
+    pub sessions: BTreeMap<SessionKey, Session>,
+    pub jobs: Jobs,
+    pub past: Pasts,
+    pub logins: Logins,
+    pub listings: Listings,
+    pub recall: Recall,
+    /// Time limits, in milliseconds.
+    pub limits: Limits,
+    /// The place of a plan while its turn runs.
+    pub plan_place: Place,
+    pub feedback_is_dirty: bool,
+    pub terminals_told: TerminalsTold,
+    pub next_agent: u32,
+}

@@ -7,12 +7,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
-use crate::model::{Model, Session};
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview;
-use crate::spine::cx::{Effects, emit};
-use crate::spine::effect::{Announcement, EditorEffect, Effect};
+use crate::spine::effect::Announcement;
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::{SessionKey, TerminalKey};
 use crate::terminals::State;
@@ -85,26 +84,6 @@ pub fn status_name(status: ToolStatus) -> &'static str {
     }
 }
 
-impl Model {
-    /// Announces the pending changes of all sessions, before any other announcement of the event.
-    ///
-    /// Called after each event; `is_due` is set with a frame, and when a terminal begins or ends.
-    pub(crate) fn tell_progress(&mut self, is_due: bool, fx: &mut Effects) {
-        let is_emit = |fx: &Effect| matches!(fx, Effect::Editor(EditorEffect::Emit(_)));
-        let before = fx.iter().position(is_emit);
-        if !is_due && before.is_none() {
-            return;
-        }
-        let mut news = Vec::new();
-        self.terminals_told.tell(&self.terminals.infos(), &mut news);
-        for (key, session) in &mut self.sessions {
-            tell(*key, session, &mut news);
-        }
-        let at = before.unwrap_or(fx.len());
-        fx.insert_all(at, news.into_iter().map(emit));
-    }
-}
-
 /// The terminals that were announced: running ones, and ended ones.
 #[derive(Debug, Default)]
 pub struct TerminalsTold {
@@ -119,7 +98,7 @@ impl TerminalsTold {
     }
 
     /// Announces the terminals that have begun or ended since the last call.
-    fn tell(&mut self, all: &[TerminalInfo], news: &mut Vec<Announcement>) {
+    pub(crate) fn tell(&mut self, all: &[TerminalInfo], news: &mut Vec<Announcement>) {
         for info in all {
             if self.over.contains(&info.key) {
                 continue;
@@ -154,7 +133,7 @@ impl TerminalsTold {
     }
 }
 
-fn tell(key: SessionKey, session: &mut Session, news: &mut Vec<Announcement>) {
+pub(crate) fn tell(key: SessionKey, session: &mut Session, news: &mut Vec<Announcement>) {
     let (transcript, cwd) = (&mut session.transcript, &session.spec.cwd);
     if !transcript.progress.is_new() {
         return;

@@ -1,128 +1,19 @@
 //! Proposals of tool calls and questions: updates them, and answers a question once its hunks are
 //! decided.
 
-use crate::model::{Model, Session};
-use crate::questions::Answer;
-use crate::render::toolcall::ToolCall;
-use crate::render::toolview;
-use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
-use crate::spine::event::ReviewAction;
-use crate::spine::ids::{QuestionId, SessionKey};
-use crate::workspace::proposals::{FileProposal, Place, Preview, Proposal, Standing, files_of};
-use acp::{OptionKind, PermissionOption, ToolCallId, ToolStatus};
-
-/// The question about a change, its title, and the changed files.
-type Wanted = (Option<QuestionId>, String, Vec<FileProposal>);
-
-impl Model {
-    /// Updates the proposals of a tool call.
-    pub(crate) fn tool_proposes(&mut self, key: SessionKey, id: &ToolCallId) {
-        if self.workspace.proposals.preview == Preview::Off {
-            return;
-        }
-        for (permission, title, files) in self.wanted(key, id) {
-            self.workspace.propose(key, id, permission, title, files);
-        }
-        if self.workspace.proposals.take_asked_changed() {
-            self.questions.touch();
-        }
-    }
-
-    /// Returns what the open questions about a tool call propose, or the call itself while it is
-    /// pending.
-    fn wanted(&self, key: SessionKey, id: &ToolCallId) -> Vec<Wanted> {
-        let Some(session) = self.sessions.get(&key) else {
-            return Vec::new();
-        };
-        let wants = |permission, tool: &ToolCall| {
-            let files = files_of(tool, &session.spec.cwd);
-            (permission, toolview::title(tool), files)
-        };
-        let open = self.questions.asked();
-        let open = open.filter(|open| {
-            open.permission().is_some() && open.session == key && open.tool.as_ref() == Some(id)
-        });
-        let asked = open.filter_map(|open| Some(wants(Some(open.id), self.question_call(open)?)));
-        let asked: Vec<Wanted> = asked.collect();
-        let is_pending = session.is_pending(id) && !self.workspace.was_asked(key, id);
-        if !asked.is_empty() || !is_pending {
-            return asked;
-        }
-        let tool = session.transcript.find_tool(id);
-        tool.map(|tool| wants(None, tool)).into_iter().collect()
-    }
-
-    /// Ends the proposals that are over, and locates the stale ones.
-    pub(crate) fn refresh_proposals(&mut self, fx: &mut Effects) {
-        let (questions, sessions) = (&self.questions, &self.sessions);
-        let standing = |proposal: &Proposal| {
-            let session = sessions.get(&proposal.session);
-            let open = proposal.permission.map(|id| questions.get(id).is_some());
-            match (open, session) {
-                (Some(true), _) => Standing::Open,
-                (Some(false), _) | (None, None) => Standing::Over,
-                (None, Some(session)) => session.standing(&proposal.tool),
-            }
-        };
-        self.workspace.refresh_proposals(standing, fx);
-        if self.workspace.proposals.take_asked_changed() {
-            self.questions.touch();
-        }
-    }
-
-    /// Asks for an option where nothing of a file can be decided by hunks.
-    pub(crate) fn ask_about_files(&mut self, files: &[Place], fx: &mut Effects) {
-        for id in self.workspace.proposals.undecidable(files) {
-            self.ask_for_option(id, false, fx);
-        }
-    }
-
-    /// Answers the questions whose hunks are all decided.
-    pub(crate) fn answer_decided(&mut self, fx: &mut Effects) {
-        for (id, choice, is_whole) in self.workspace.proposals.decided() {
-            match self.once_option(id, choice).filter(|_| is_whole) {
-                Some(option) => self.question_answered(id, Answer::Option(option), fx),
-                None => self.ask_for_option(id, is_whole, fx),
-            }
-        }
-    }
-
-    /// Returns the option that does this once, if there is exactly one.
-    fn once_option(&self, id: QuestionId, choice: ReviewAction) -> Option<String> {
-        let open = self.questions.get(id)?.permission()?;
-        let kind = match choice {
-            ReviewAction::Accept => OptionKind::AllowOnce,
-            ReviewAction::Reject => OptionKind::RejectOnce,
-        };
-        let mut fitting = open.options.iter().filter(|option| option.kind == kind);
-        match (fitting.next(), fitting.next()) {
-            (Some(PermissionOption { id, .. }), None) => Some(id.clone()),
-            _ => None,
-        }
-    }
-
-    fn ask_for_option(&mut self, id: QuestionId, is_whole: bool, fx: &mut Effects) {
-        let why = match is_whole {
-            true => "none of the options, or more than one, says just that",
-            false => "not all that the agent asks for can be shown in the files",
-        };
-        let text = format!("Please choose an option: {why}. What you chose by hunks is kept.");
-        fx.push(notify(Level::Info, text));
-        self.questions.bring_forward(id);
-        fx.push(Effect::Editor(EditorEffect::AskPermission { id }));
-    }
-}
+use crate::conversation::session::Session;
+use crate::workspace::proposals::Standing;
+use acp::{ToolCallId, ToolStatus};
 
 impl Session {
     /// Returns whether a tool call is pending in the running turn.
-    fn is_pending(&self, id: &ToolCallId) -> bool {
+    pub(crate) fn is_pending(&self, id: &ToolCallId) -> bool {
         let runs = self.turn.as_ref().is_some_and(|turn| !turn.cancelled);
         let tool = self.transcript.find_tool(id);
         runs && tool.is_some_and(|tool| tool.status == ToolStatus::Pending)
     }
 
-    fn standing(&self, id: &ToolCallId) -> Standing {
+    pub(crate) fn standing(&self, id: &ToolCallId) -> Standing {
         let tool = self.transcript.find_tool(id);
         match tool.map(|tool| tool.status) {
             Some(ToolStatus::InProgress | ToolStatus::Completed) => Standing::CarriedOut,

@@ -3,25 +3,17 @@
 //! Invariant: every request is answered once, also one of a session without an id yet and one of
 //! an agent that is leaving.
 
-use std::path::PathBuf;
+use crate::conversation::Conversation;
 
-use crate::model::{Call, EARLY_UPDATES, Model};
-use crate::questions::elicitation::{Ask, Elicitation};
-use crate::questions::form::Form;
-use crate::questions::page::Page;
-use crate::questions::permission::{Decision, Permission};
-use crate::questions::rules::{Asked, Check, Facts};
-use crate::questions::{Answer, Outcome, Outcomes, Question};
+use crate::conversation::agent::{Call, EARLY_UPDATES};
+use crate::questions::Question;
 use crate::render::toolcall::ToolCall;
-use crate::render::toolview;
-use crate::spine::asker::{Asker, unknown_session, was_cancelled};
+use crate::spine::asker::unknown_session;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::ids::{AgentKey, QuestionId, SessionKey};
-use crate::tools;
+use crate::spine::ids::{AgentKey, SessionKey};
 use acp::{
     ElicitationMode, ElicitationScope, PermissionOption, RequestId, RpcError, SessionId,
-    ToolCallId, ToolCallPatch, client, rpc,
+    ToolCallId, ToolCallPatch, client,
 };
 
 /// A `session/request_permission` of an agent.
@@ -43,81 +35,14 @@ pub struct ElicitationRequest {
     pub mode: ElicitationMode,
 }
 
-impl Model {
-    pub(crate) fn permission_requested(
+impl Conversation {
+    /// Holds a permission of a session whose id is not known yet; others are refused.
+    pub(crate) fn hold_permission(
         &mut self,
         agent: AgentKey,
         asked: PermissionRequest,
         fx: &mut Effects,
     ) {
-        let Some(key) = self.session_of(agent, &asked.session) else {
-            return self.hold_permission(agent, asked, fx);
-        };
-        let PermissionRequest {
-            request,
-            tool: mut patch,
-            options,
-            ..
-        } = asked;
-        tools::keep_apart(&mut patch);
-        let is_leaving = !self.is_staying(agent);
-        self.tell_so_far(key);
-        let Some(state) = self.sessions.get_mut(&key) else {
-            return;
-        };
-        if options.is_empty() {
-            let text = "The agent asked for permission without any option to choose from.";
-            state.transcript.notice(Level::Warn, text);
-            let error = RpcError::new(
-                rpc::INVALID_PARAMS,
-                "params.options: there is none to choose from",
-            );
-            fx.refuse(agent, &request, error);
-            return;
-        }
-        let tool = patch.id.clone();
-        let known = state.transcript.find_tool(&tool);
-        let is_repeated =
-            self.questions.is_repeated(key, &tool) || known.is_some_and(|known| !known.is_open());
-        let alone = is_repeated.then(|| ToolCall::of(patch.clone()));
-        // Two open questions are about two calls, even if they share an id.
-        if self.questions.set_apart(key, &tool, known) {
-            state.transcript.forget_content(&tool);
-        }
-        self.workspace.tool_named(key, &patch);
-        self.merge_tool(key, patch);
-        let Some(state) = self.sessions.get_mut(&key) else {
-            return;
-        };
-        if let Some(turn) = &mut state.turn {
-            turn.spoke = true;
-        }
-        if is_leaving || state.turn.as_ref().is_some_and(|turn| turn.cancelled) {
-            state.transcript.cancel_tools();
-            fx.respond(agent, &request, Ok(client::cancelled()));
-            return;
-        }
-        self.follow_tool(key, &tool);
-        let asker = Asker::Agent(agent, request);
-        let permission = Permission::of_agent(options, alone);
-        self.ask_permission(key, asker, tool, permission, fx);
-    }
-
-    /// Has the rules answer a permission, or the user.
-    pub(crate) fn ask_permission(
-        &mut self,
-        session: SessionKey,
-        asker: Asker,
-        tool: ToolCallId,
-        permission: Permission,
-        fx: &mut Effects,
-    ) {
-        let id = self.questions.ask(session, asker, tool, permission);
-        self.consult_rules(id, fx);
-    }
-
-    /// Holds a permission of a session whose id is not known yet; others are refused.
-    fn hold_permission(&mut self, agent: AgentKey, asked: PermissionRequest, fx: &mut Effects) {
         let creating = |call: &Call| matches!(call, Call::NewSession(_));
         match self.agents.get_mut(&agent) {
             Some(state)
@@ -142,68 +67,8 @@ impl Model {
         }
     }
 
-    /// Asks for the permissions that were held until a session's id is known. Those of other
-    /// sessions are held again while one is being created, and refused otherwise.
-    pub(crate) fn take_early_permissions(&mut self, agent: AgentKey, fx: &mut Effects) {
-        let Some(state) = self.agents.get_mut(&agent) else {
-            return;
-        };
-        for asked in std::mem::take(&mut state.early_permissions) {
-            self.permission_requested(agent, asked, fx);
-        }
-    }
-
-    pub(crate) fn elicited(
-        &mut self,
-        agent: AgentKey,
-        asked: ElicitationRequest,
-        fx: &mut Effects,
-    ) {
-        let session = match self.elicited_session(agent, &asked.scope) {
-            Ok(session) => session,
-            Err(error) => return fx.refuse(agent, &asked.request, error),
-        };
-        let turn = session.and_then(|key| self.sessions.get_mut(&key)?.turn.as_mut());
-        let is_cancelled = turn.is_some_and(|turn| {
-            turn.spoke = true;
-            turn.cancelled
-        });
-        let (Some(session), false) = (session, is_cancelled || !self.is_staying(agent)) else {
-            let answer = client::elicitation_cancelled();
-            return fx.respond(agent, &asked.request, Ok(answer));
-        };
-        let elicitation = Elicitation {
-            message: asked.message,
-            ask: match asked.mode {
-                ElicitationMode::Form { schema } => Ask::Form(Form::of_schema(&schema)),
-                ElicitationMode::Url { url, id } => Ask::Page {
-                    page: Page::new(&url),
-                    id,
-                },
-            },
-            importance: None,
-        };
-        let asker = Asker::Agent(agent, asked.request);
-        self.elicit(session, asker, asked.tool, elicitation, fx);
-    }
-
-    /// Asks the user by a form or a page.
-    pub(crate) fn elicit(
-        &mut self,
-        session: SessionKey,
-        asker: Asker,
-        tool: Option<ToolCallId>,
-        elicitation: Elicitation,
-        fx: &mut Effects,
-    ) {
-        let mut out = Outcomes::new();
-        self.questions
-            .elicit(session, asker, tool, elicitation, &mut out);
-        self.carry_out(out, fx);
-    }
-
     /// Finds the session an elicitation is for; where the agent names none, one that it serves.
-    fn elicited_session(
+    pub(crate) fn elicited_session(
         &self,
         agent: AgentKey,
         scope: &ElicitationScope,
@@ -234,128 +99,6 @@ impl Model {
             _ => None,
         });
         made.ok_or_else(|| unknown_session(id))
-    }
-
-    pub(crate) fn page_is_done(&mut self, agent: AgentKey, name: &str, fx: &mut Effects) {
-        let mut out = Outcomes::new();
-        self.questions.page_is_done(agent, name, &mut out);
-        self.carry_out(out, fx);
-    }
-
-    pub(crate) fn question_answered(&mut self, id: QuestionId, answer: Answer, fx: &mut Effects) {
-        let mut out = Outcomes::new();
-        self.questions.answer(id, answer, &mut out);
-        self.carry_out(out, fx);
-    }
-
-    /// Cancels every question of a session, and its calls of Neovim's tools.
-    pub(crate) fn cancel_questions(&mut self, key: SessionKey, fx: &mut Effects) {
-        self.cancel_uses(key, fx);
-        let mut out = Outcomes::new();
-        self.questions.cancel(key, &mut out);
-        self.carry_out(out, fx);
-    }
-
-    /// Withdraws the question of a request; tells whether there is one.
-    pub(crate) fn withdraw_question(&mut self, asker: &Asker, fx: &mut Effects) -> bool {
-        if let Asker::Agent(agent, id) = asker
-            && let Some(state) = self.agents.get_mut(agent)
-        {
-            let held = &mut state.early_permissions;
-            let withdrawn = held.extract_if(.., |asked| asked.request == *id);
-            if withdrawn.count() > 0 {
-                fx.refuse(*agent, id, was_cancelled());
-                return true;
-            }
-        }
-        let mut out = Outcomes::new();
-        let is_open = self.questions.withdraw(asker, &mut out);
-        self.carry_out(out, fx);
-        is_open
-    }
-
-    fn consult_rules(&mut self, id: QuestionId, fx: &mut Effects) {
-        if let Some(facts) = self.facts(id) {
-            let mut out = Outcomes::new();
-            self.questions.consult(id, &facts, &mut out);
-            self.carry_out(out, fx);
-        }
-    }
-
-    /// Has the rules look again at the questions about a tool call that an update has changed.
-    pub(crate) fn consult_again(&mut self, key: SessionKey, tool: &ToolCallId, fx: &mut Effects) {
-        for id in self.questions.to_consult_again(key, tool) {
-            self.consult_rules(id, fx);
-        }
-    }
-
-    /// Goes on once it is known where paths lead.
-    pub(crate) fn rules_checked(&mut self, check: &Check, real: Vec<PathBuf>, fx: &mut Effects) {
-        if let Some(facts) = self.facts(check.question) {
-            let mut out = Outcomes::new();
-            self.questions.resolved(check, real, facts, &mut out);
-            self.carry_out(out, fx);
-        }
-    }
-
-    /// Returns the facts that rules need of an open permission.
-    fn facts(&self, id: QuestionId) -> Option<Facts> {
-        let question = self.questions.get(id)?;
-        let session = self.sessions.get(&question.session)?;
-        let permission = question.permission()?;
-        let tool = question.tool.as_ref()?;
-        let known = session.transcript.find_tool(tool);
-        let call = permission.call_for_rules(known)?;
-        let title = permission.call(known).map(toolview::in_short);
-        Some(Facts {
-            asked: Asked::of(call, &session.spec.name, &session.spec.cwd),
-            roots: session.roots.clone(),
-            title: title.unwrap_or_default(),
-            has_begun: self.workspace.proposals.has_choice(question.session, tool),
-        })
-    }
-
-    fn carry_out(&mut self, outcomes: Outcomes, fx: &mut Effects) {
-        for outcome in outcomes {
-            match outcome {
-                Outcome::Effect(effect) => fx.push(effect),
-                Outcome::Notice(session, level, text) => self.notice(session, level, text),
-                Outcome::Resolve(check) => {
-                    let paths = check.paths.clone();
-                    let token = self.questions.checks.add(check);
-                    fx.push(Effect::Host(HostEffect::Resolve { token, paths }));
-                }
-                Outcome::Asked(session, tool) => self.tool_proposes(session, &tool),
-                Outcome::Decided(decision) => self.permission_decided(decision),
-                Outcome::Reply(asker, result) => {
-                    fx.reply(&asker, result);
-                    self.answer_tools(fx);
-                }
-            }
-        }
-    }
-
-    fn permission_decided(&mut self, decision: Decision) {
-        let Decision {
-            id,
-            session,
-            tool,
-            option,
-            rule,
-            is_allowed,
-        } = decision;
-        if rule.is_some() {
-            // The rule decides about it, so it is no longer merely proposed.
-            self.workspace.proposals.was_asked(session, tool.clone());
-        }
-        if let Some(is_allowed) = is_allowed {
-            self.workspace.proposal_answered(id, is_allowed);
-        }
-        if let Some(session) = self.sessions.get_mut(&session) {
-            let known = session.transcript.find_tool(&tool);
-            let tool = known.map_or(&tool, |known| &known.id);
-            session.history.answered(&tool.0, option, rule);
-        }
     }
 
     /// Returns the tool call that a question shows.

@@ -3,12 +3,12 @@
 //! Invariant: a prompt leaves the queue only when its turn begins, or when the user removes it or
 //! closes the session: it stays if the agent ends, requires a log-in, or the turn is cancelled.
 
+use crate::conversation::Conversation;
 use std::collections::VecDeque;
 
-use crate::model::Model;
 use crate::render::view::{Frame, Line, Patch, QueueView, Span};
 use crate::spine::cx::{Effects, emit, notify};
-use crate::spine::effect::{Announcement, EditorEffect, Effect, Level};
+use crate::spine::effect::{Announcement, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{QueueId, SessionKey};
 
@@ -127,7 +127,7 @@ impl Queue {
         }
     }
 
-    fn take(&mut self, id: QueueId) -> Option<Prompt> {
+    pub(crate) fn take(&mut self, id: QueueId) -> Option<Prompt> {
         let at = self.position(id)?;
         self.waiting.remove(at).map(|waiting| waiting.prompt)
     }
@@ -137,7 +137,7 @@ impl Queue {
     }
 
     /// Moves a prompt, at most to the end or the beginning of the queue.
-    fn shift(&mut self, id: QueueId, by: i32) {
+    pub(crate) fn shift(&mut self, id: QueueId, by: i32) {
         let Some(at) = self.position(id) else {
             return;
         };
@@ -196,54 +196,7 @@ fn line((number, title): (usize, String)) -> Line {
     }
 }
 
-impl Model {
-    /// Carries out the user's action on a queued prompt.
-    pub(crate) fn queue_action(
-        &mut self,
-        key: SessionKey,
-        id: QueueId,
-        action: QueueAction,
-        fx: &mut Effects,
-    ) {
-        let Some(session) = self.sessions.get_mut(&key) else {
-            return;
-        };
-        if let QueueAction::Move(by) = action {
-            return session.queue.shift(id, by);
-        }
-        let Some(prompt) = session.queue.take(id) else {
-            let text = "This prompt waits no longer: it has been sent, or taken out.";
-            fx.push(notify(Level::Info, text));
-            return;
-        };
-        match action {
-            QueueAction::Edit => {
-                let effect = EditorEffect::PutPrompt {
-                    session: key,
-                    prompt,
-                };
-                fx.push(Effect::Editor(effect));
-            }
-            QueueAction::SendNow => self.send_first(key, prompt, fx),
-            QueueAction::Remove | QueueAction::Move(_) => {}
-        }
-    }
-
-    /// Sends a prompt before all others, at once; the running turn is cancelled.
-    pub(crate) fn send_first(&mut self, key: SessionKey, prompt: Prompt, fx: &mut Effects) {
-        let Some(session) = self.sessions.get_mut(&key) else {
-            return;
-        };
-        session.queue.push_front(prompt);
-        let (agent, is_busy) = (session.agent, session.turn.is_some());
-        if !agent.is_some_and(|agent| self.is_staying(agent)) {
-            self.connect(key, fx);
-        } else if is_busy {
-            self.cancel(key, fx);
-        }
-        self.next_prompt(key, fx);
-    }
-
+impl Conversation {
     /// Adds patches for the queue panels that have changed.
     pub(crate) fn queue_patches(&mut self, frame: &mut Frame) {
         for (key, session) in &mut self.sessions {

@@ -2,11 +2,11 @@
 //!
 //! Invariant: the newest is the last, and each is in the list once.
 
+use crate::conversation::Conversation;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect, HostEffect};
 use crate::spine::ids::SessionKey;
@@ -40,7 +40,7 @@ fn with(prompts: &[Arc<str>], text: &str) -> Prompts {
     all.get(first..).unwrap_or_default().into()
 }
 
-impl Model {
+impl Conversation {
     /// Requests the project's stored prompts, once per folder.
     pub(crate) fn recall(&mut self, key: SessionKey, fx: &mut Effects) {
         if let Some(session) = self.sessions.get(&key) {

@@ -4,14 +4,14 @@
 //! cancels still gets exactly one response: the cancellation error if it is pending, else its
 //! outcome.
 
-use crate::model::{Call, Model};
-use crate::spine::asker::Asker;
+use crate::conversation::Conversation;
+use crate::conversation::agent::Call;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::AgentKey;
-use acp::{RequestId, client, rpc};
+use acp::{client, rpc};
 
-impl Model {
+impl Conversation {
     /// Cancels a request of the client and notifies the agent with `$/cancel_request`.
     ///
     /// Returns the call; `None` if the request was answered or cancelled before. An `initialize` is
@@ -30,15 +30,5 @@ impl Model {
             fx.push(Effect::Host(HostEffect::Send { agent, line }));
         }
         Some(call)
-    }
-
-    /// Handles the agent's cancellation of a request it sent.
-    pub(crate) fn request_cancelled(&mut self, agent: AgentKey, id: &RequestId, fx: &mut Effects) {
-        let asker = Asker::Agent(agent, id.clone());
-        let is_done =
-            self.withdraw_question(&asker, fx) || self.workspace.file_taken_back(&asker, fx);
-        if !is_done {
-            self.terminals.waiter_cancelled(agent, id, fx);
-        }
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::agent::Limits;
 use crate::conversation::attachment::{Attachment, Image};
 use crate::conversation::history::{Bounds, HistoryNews, Wish};
 use crate::conversation::login::LoginStep;
@@ -11,7 +12,6 @@ use crate::conversation::options::Setting;
 use crate::conversation::plan::Place;
 use crate::conversation::queue::QueueAction;
 use crate::conversation::reach::Reach;
-use crate::model::Limits;
 use crate::questions::Answer;
 use crate::questions::rules::Rules;
 use crate::render::view::Whole;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::spine::cx::Effects;
 use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
@@ -43,7 +43,7 @@ fn does(
 fn listed(pages: impl Fn(usize) -> Result<Value, Value>) -> (usize, String) {
     let mut w = able();
     w.holds(Part::Agents);
-    assert!(does(&mut w, |model, fx| model.list_sessions(
+    assert!(does(&mut w, |model, fx| model.conversation.list_sessions(
         A1,
         Some("/p".into()),
         fx
@@ -101,7 +101,9 @@ fn a_pending_list_fails_when_the_agent_exits_or_stays_silent() {
     }] {
         let mut w = able();
         w.holds(Part::Agents);
-        assert!(does(&mut w, |model, fx| model.list_sessions(A1, None, fx)));
+        assert!(does(&mut w, |model, fx| model
+            .conversation
+            .list_sessions(A1, None, fx)));
         w.journal = Some(Vec::new());
         end(&mut w);
         let journal = w.journal.take().unwrap_or_default();
@@ -115,17 +117,17 @@ fn a_pending_list_fails_when_the_agent_exits_or_stays_silent() {
 #[test]
 fn an_agent_receives_only_requests_it_supports() {
     let mut w = World::ready();
-    assert!(!does(&mut w, |model, fx| model.list_sessions(A1, None, fx)));
+    assert!(!does(&mut w, |model, fx| model
+        .conversation
+        .list_sessions(A1, None, fx)));
     let old = || SessionId("old".into());
-    assert!(!does(&mut w, |model, fx| model.delete_session(
-        A1,
-        old(),
-        fx
-    )));
+    assert!(!does(&mut w, |model, fx| model
+        .conversation
+        .delete_session(A1, old(), fx)));
     w.happens(Event::Close { session: S1 });
     w.saw(&["shutdown a1"]);
     let mut w = able();
-    assert!(does(&mut w, |model, fx| model.delete_session(
+    assert!(does(&mut w, |model, fx| model.conversation.delete_session(
         A1,
         old(),
         fx
@@ -225,7 +227,9 @@ fn a_list_or_close_without_an_answer_affects_no_session() {
     w.holds(Part::Agents);
     w.opens(2, "bot");
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "s2" })));
-    assert!(does(&mut w, |model, fx| model.list_sessions(A1, None, fx)));
+    assert!(does(&mut w, |model, fx| model
+        .conversation
+        .list_sessions(A1, None, fx)));
     w.happens(Event::Close { session: S2 });
     w.skip();
     w.time_passes();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::questions::Answer;
 use crate::questions::elicitation::{Ask, ElicitationAnswer};
 use crate::spine::event::Event;
@@ -224,7 +224,9 @@ fn questions_are_answered_when_their_session_ends() {
         w.holds(Part::Agents);
         w.happens(end());
         assert_eq!(w.answer("0"), &Ok(serde_json::from_str(CANCELLED).unwrap()));
-        if w.model.sessions.contains_key(&S1) && w.model.agents.contains_key(&A1) {
+        if w.model.conversation.sessions.contains_key(&S1)
+            && w.model.conversation.agents.contains_key(&A1)
+        {
             w.asks("1", "elicitation/create", &form("Still?"));
             assert_eq!(w.answer("1"), &Ok(serde_json::from_str(CANCELLED).unwrap()));
         }

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::disk::Disk;
 use super::editor::Travel;
 use super::world::{A1, S1, World};
+use crate::conversation::agent::Limits;
 use crate::conversation::transcript::Entry;
-use crate::model::Limits;
 use crate::spine::event::{Event, ReviewAction, Scope, UndoStep};
 use crate::workspace::proposals::Preview;
 
@@ -49,7 +49,10 @@ fn row(w: &World, row: usize) -> Scope {
 
 /// Returns the chat's entries about what the next prompt reports, or a past one reported.
 fn along(w: &World) -> Vec<String> {
-    let entries = w.model.sessions[&S1].transcript.entries().iter();
+    let entries = w.model.conversation.sessions[&S1]
+        .transcript
+        .entries()
+        .iter();
     let heads = entries.filter_map(|entry| match entry {
         Entry::Along { head, .. } => Some(head.clone()),
         _ => None,
@@ -214,7 +217,10 @@ fn a_reject_does_not_split_the_agents_message() {
         along(&w),
         ["1 rejected hunk in f: told with the next prompt"]
     );
-    let entries = w.model.sessions[&S1].transcript.entries().iter();
+    let entries = w.model.conversation.sessions[&S1]
+        .transcript
+        .entries()
+        .iter();
     let messages = entries.filter(|entry| matches!(entry, Entry::Agent(_)));
     assert_eq!(messages.count(), 1);
     w.skip();

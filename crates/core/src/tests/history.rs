@@ -27,13 +27,13 @@ fn outlived(lines: Vec<Line>) -> Vec<Line> {
 }
 
 fn shown(model: &Model, transcript: &Transcript) -> Vec<Line> {
-    outlived(Chat::of(transcript, &model.languages, "/p".as_ref(), true).lines)
+    outlived(Chat::of(transcript, &model.view.languages, "/p".as_ref(), true).lines)
 }
 
 /// Checks that the session's record restores the transcript it has now.
 #[track_caller]
 fn check_kept(w: &mut World, session: SessionKey) {
-    if let Some(session) = w.model.sessions.get_mut(&session) {
+    if let Some(session) = w.model.conversation.sessions.get_mut(&session) {
         session.transcript.cancel_tools();
     }
     // Makes the core notice the change.
@@ -46,7 +46,7 @@ fn check_kept(w: &mut World, session: SessionKey) {
         }
     }
     w.settle();
-    let there = &w.model.sessions[&session];
+    let there = &w.model.conversation.sessions[&session];
     let Some(past) = w.records.past(session) else {
         assert_eq!(there.history_prompt(), None, "nothing is kept of a session");
         return;
@@ -185,7 +185,7 @@ fn texts(w: &World, session: SessionKey) -> String {
 fn goes_on(w: &mut World) {
     let agent = *w.agents.keys().next_back().unwrap();
     w.prompts_in(S2, "and on");
-    let id = w.model.sessions[&S2].id.clone().unwrap();
+    let id = w.model.conversation.sessions[&S2].id.clone().unwrap();
     let said = json!({ "sessionUpdate": "agent_message_chunk",
         "content": { "type": "text", "text": "Two." } });
     w.notifies(
@@ -533,7 +533,7 @@ proptest! {
             life.live(step);
         }
         let mut w = life.rests();
-        let sessions: Vec<SessionKey> = w.model.sessions.keys().copied().collect();
+        let sessions: Vec<SessionKey> = w.model.conversation.sessions.keys().copied().collect();
         for session in sessions {
             check_kept(&mut w, session);
         }

@@ -15,7 +15,7 @@ fn waiting(act: impl FnOnce(&mut World)) -> World {
     act(&mut w);
     assert_eq!(w.to_load, ["rs"]);
     // Nothing runs while the language is pending.
-    assert!(!w.model.is_composing() && w.to_editor.is_empty());
+    assert!(!w.model.view.is_composing() && w.to_editor.is_empty());
     w
 }
 

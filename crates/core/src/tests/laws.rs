@@ -3,8 +3,10 @@
 use super::agent::Life;
 use super::screen::{Chat, check_line};
 use super::world::{FRAME, World};
+use crate::conversation::agent::AgentState;
 use crate::conversation::attachment::Attachment;
-use crate::model::{AgentState, Model, Phase, Stage};
+use crate::conversation::session::{Phase, Stage};
+use crate::model::Model;
 use crate::render::view::QuestionView;
 use crate::spine::asker::Asker;
 use crate::spine::cx::Effects;
@@ -35,19 +37,21 @@ pub fn check_model(model: &Model) {
             );
         }
     }
-    for (key, session) in &model.sessions {
+    for (key, session) in &model.conversation.sessions {
         let served = session
             .agent
-            .is_none_or(|agent| model.agents.contains_key(&agent));
+            .is_none_or(|agent| model.conversation.agents.contains_key(&agent));
         assert!(served, "{key:?} waits for an agent that is gone");
         if let Some(turn) = &session.turn {
-            let agent = session.agent.and_then(|agent| model.agents.get(&agent));
+            let agent = session
+                .agent
+                .and_then(|agent| model.conversation.agents.get(&agent));
             let waits = agent.is_some_and(|agent| match &turn.stage {
                 Stage::Checkpoint(prompt) => {
                     let mut fetched = prompt.along().filter_map(Attachment::asked);
                     model.workspace.awaits_checkpoint(*key)
                         || agent.state == AgentState::Leaving
-                        || fetched.any(|id| model.jobs.is_fetching(id))
+                        || fetched.any(|id| model.conversation.jobs.is_fetching(id))
                 }
                 Stage::Answer(request) => agent.pending.contains_key(request),
             });
@@ -58,7 +62,7 @@ pub fn check_model(model: &Model) {
     for open in model.questions.iter() {
         assert!(waits(model, &open.asker), "{open:?} has nobody who asks");
         assert!(
-            model.sessions.contains_key(&open.session),
+            model.conversation.sessions.contains_key(&open.session),
             "{open:?} has no session"
         );
     }
@@ -67,7 +71,7 @@ pub fn check_model(model: &Model) {
 /// Returns whether the asker of a question still exists.
 fn waits(model: &Model, asker: &Asker) -> bool {
     match asker {
-        Asker::Agent(agent, _) => model.agents.contains_key(agent),
+        Asker::Agent(agent, _) => model.conversation.agents.contains_key(agent),
         Asker::Tool(id, _) => model.tools.is_open(*id),
     }
 }
@@ -75,8 +79,8 @@ fn waits(model: &Model, asker: &Asker) -> bool {
 /// Checks that at most one request opens each session, and that session ids are unique per agent
 /// name.
 fn check_openings(model: &Model) {
-    for (key, session) in &model.sessions {
-        for (agent, state) in &model.agents {
+    for (key, session) in &model.conversation.sessions {
+        for (agent, state) in &model.conversation.agents {
             let is_its = session.agent == Some(*agent);
             // Answers of an agent that is shutting down are ignored.
             if state.state != AgentState::Leaving {
@@ -86,7 +90,11 @@ fn check_openings(model: &Model) {
                 assert_eq!(asked, want, "{key:?} is opened by {agent:?}");
             }
         }
-        let mut others = model.sessions.iter().filter(|(other, _)| *other != key);
+        let mut others = model
+            .conversation
+            .sessions
+            .iter()
+            .filter(|(other, _)| *other != key);
         let shared = others
             .find(|(_, other)| other.id == session.id && other.spec.name == session.spec.name);
         assert!(
@@ -210,7 +218,7 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
 /// Checks the invariants that hold when no work is pending.
 pub fn check_rest(world: &mut World) {
     check_screen(world);
-    let mut left = world.model.jobs.left();
+    let mut left = world.model.conversation.jobs.left();
     left.extend(world.model.workspace.jobs.left());
     left.extend(
         world
@@ -229,7 +237,7 @@ pub fn check_rest(world: &mut World) {
     check_answered(world, "at rest");
     world.calls.check(&world.model, "at rest");
     check_kept(world);
-    let sessions: Vec<SessionKey> = world.model.sessions.keys().copied().collect();
+    let sessions: Vec<SessionKey> = world.model.conversation.sessions.keys().copied().collect();
     for session in sessions {
         world.happens(Event::Close { session });
     }
@@ -238,7 +246,7 @@ pub fn check_rest(world: &mut World) {
     let is_timed = world.model.tools.timers.values().next().is_some();
     assert!(!is_timed, "a call that is over is timed");
     assert!(
-        world.model.agents.is_empty(),
+        world.model.conversation.agents.is_empty(),
         "an agent that serves no session"
     );
     assert!(world.editor.permission.is_none());
@@ -289,8 +297,8 @@ fn check_answered(world: &World, when: &str) {
 
 /// Checks that the screen shows the model, and that nothing is dirty.
 fn check_screen(world: &mut World) {
-    let languages = &world.model.languages;
-    for (key, session) in &world.model.sessions {
+    let languages = &world.model.view.languages;
+    for (key, session) in &world.model.conversation.sessions {
         let shown = world.editor.chats.get(key);
         let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
         let (lines, folds) = shown.unwrap_or_default();
@@ -359,7 +367,7 @@ fn check_screen(world: &mut World) {
             .collect();
         assert_eq!(shown, want, "the hunks in {}", buffer.path.display());
     }
-    for (key, session) in &world.model.sessions {
+    for (key, session) in &world.model.conversation.sessions {
         let shown = world.editor.queues.get(key);
         let shown = shown.map_or(&[][..], |view| &view.ids);
         let waiting = session.queue.infos();

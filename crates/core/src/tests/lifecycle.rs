@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::spine::event::Event;
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::Purpose;
@@ -439,7 +439,9 @@ fn updates_before_the_sessions_id_are_shown_in_it() {
     w.goes_on();
     assert_eq!(w.chat(), "Welcome");
     assert_eq!(
-        w.model.sessions[&S1].options.id_of(Purpose::Mode),
+        w.model.conversation.sessions[&S1]
+            .options
+            .id_of(Purpose::Mode),
         Some("plan")
     );
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::options::Setting;
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::spine::event::Event;
 use crate::spine::ids::AgentKey;
 use acp::Purpose;
@@ -271,7 +271,9 @@ fn a_mode_in_the_config_options_is_set_as_an_option() {
     // An agent may report it by the update for the older modes.
     w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "ask" }));
     assert_eq!(
-        w.model.sessions[&S1].options.id_of(Purpose::Mode),
+        w.model.conversation.sessions[&S1]
+            .options
+            .id_of(Purpose::Mode),
         Some("ask")
     );
 }

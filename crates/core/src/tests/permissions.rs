@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::questions::Answer;
 use crate::spine::event::Event;
 use crate::spine::ids::QuestionId;
@@ -158,7 +158,7 @@ fn questions_are_answered_when_their_session_ends() {
             &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
         );
         // Questions of an agent that is shutting down are answered the same way.
-        if w.model.sessions.contains_key(&session) {
+        if w.model.conversation.sessions.contains_key(&session) {
             w.asks("1", "session/request_permission", &question(&tool("b")));
         }
         assert!(w.editor.permission.is_none());

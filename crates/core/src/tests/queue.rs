@@ -5,7 +5,7 @@ use serde_json::json;
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::queue::QueueAction;
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::spine::event::{Event, Prompt};
 use crate::spine::ids::QueueId;
 

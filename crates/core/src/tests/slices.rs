@@ -34,7 +34,7 @@ fn amid_frame(before: &[Value]) -> World {
     }
     w.holds(Part::Frames);
     w.says(&long_code());
-    assert!(w.model.is_composing());
+    assert!(w.model.view.is_composing());
     w
 }
 
@@ -42,7 +42,7 @@ fn amid_frame(before: &[Value]) -> World {
 /// rest.
 #[track_caller]
 fn check_end(mut w: World, above: &str) {
-    assert!(w.model.is_composing());
+    assert!(w.model.view.is_composing());
     w.goes_on();
     assert_eq!(
         w.chat(),
@@ -98,5 +98,5 @@ fn closing_a_session_during_a_frame_drops_its_lines() {
     let mut w = amid_frame(&[]);
     w.happens(Event::Close { session: S1 });
     w.goes_on();
-    assert!(!w.model.is_composing());
+    assert!(!w.model.view.is_composing());
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::world::{A1, Part, S1, World};
-use crate::model::Call;
+use crate::conversation::agent::Call;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 
@@ -25,25 +25,38 @@ fn a_request_is_cancelled_once_and_its_answer_ignored() {
     w.settle();
     let answer = w.usual_answer("initialize");
     w.answers(A1, "initialize", Ok(answer));
-    let id = *w.model.agents[&A1].pending.keys().next().unwrap();
+    let id = *w.model.conversation.agents[&A1]
+        .pending
+        .keys()
+        .next()
+        .unwrap();
     let mut fx = Effects::default();
-    let call = w.model.cancel_request_of(A1, id, &mut fx);
+    let call = w.model.conversation.cancel_request_of(A1, id, &mut fx);
     assert_eq!(call, Some(Call::NewSession(S1)));
-    w.model.sessions.get_mut(&S1).unwrap().opening.close();
+    w.model
+        .conversation
+        .sessions
+        .get_mut(&S1)
+        .unwrap()
+        .opening
+        .close();
     let line = json!({
         "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": id },
     });
     assert_eq!(sent(&fx), [line.to_string()]);
     fx.drain();
-    assert_eq!(w.model.cancel_request_of(A1, id, &mut fx), None);
+    assert_eq!(
+        w.model.conversation.cancel_request_of(A1, id, &mut fx),
+        None
+    );
     assert!(fx.is_empty());
     w.skip();
     // Its time limit is void, and a late answer opens no session.
     w.time_passes();
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "s1" })));
     w.saw(&[]);
-    assert_eq!(w.model.sessions[&S1].id, None);
-    assert!(w.model.agents[&A1].given_up.is_empty());
+    assert_eq!(w.model.conversation.sessions[&S1].id, None);
+    assert!(w.model.conversation.agents[&A1].given_up.is_empty());
 }
 
 const TAKEN_BACK: &str = "error -32800: \"The request was cancelled\"";

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{A1, S1, World};
 use crate::conversation::attachment::Attachment;
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::spine::event::{Context, Event};
 
 fn tool(id: &str, status: &str) -> Value {

@@ -192,7 +192,7 @@ impl World {
             self.apply(event);
             return true;
         }
-        if self.model.is_composing() && !self.held.contains(&Part::Frames) {
+        if self.model.view.is_composing() && !self.held.contains(&Part::Frames) {
             self.apply(Event::FrameSlice);
             return true;
         }

@@ -3,13 +3,13 @@
 //! Invariant: time spent waiting for the user does not count. The clock uses only timers, each for
 //! a slice of the limit; a slice in which a question was open is not counted.
 
-use super::{Progress, ToolResult};
-use crate::model::Model;
+use super::Progress;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::ToolUseId;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Timer;
+use crate::tools::Tools;
 
 /// Number of slices of a limit; a call can exceed its limit by one slice.
 const SLICES: u64 = 10;
@@ -19,13 +19,13 @@ const SIGN_MS: u64 = 10_000;
 
 /// The time used by a call.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
-    limit: Option<u64>,
-    spent: u64,
+pub(crate) struct Clock {
+    pub(crate) limit: Option<u64>,
+    pub(crate) spent: u64,
     /// The timer of the current slice, and the slice's length.
-    slice: Option<(Token<Timer>, u64)>,
+    pub(crate) slice: Option<(Token<Timer>, u64)>,
     /// The timer of the next keep-alive.
-    sign: Option<Token<Timer>>,
+    pub(crate) sign: Option<Token<Timer>>,
     /// The progress last reported to the caller.
     told: Option<Progress>,
 }
@@ -48,7 +48,7 @@ impl Clock {
     }
 
     /// Returns a keep-alive: the last progress, slightly increased.
-    fn sign(&mut self) -> Progress {
+    pub(crate) fn sign(&mut self) -> Progress {
         let told = self.told.take();
         let sign = Progress {
             done: told.as_ref().map_or(0.0, |told| told.done) + 0.001,
@@ -70,10 +70,10 @@ impl Clock {
     }
 }
 
-impl Model {
+impl Tools {
     /// Starts a call's clock, or stops it while the user is asked.
-    pub(super) fn mind_the_clock(&mut self, id: ToolUseId, fx: &mut Effects) {
-        let Some(of) = self.tools.uses.get_mut(&id) else {
+    pub(crate) fn mind_the_clock(&mut self, id: ToolUseId, fx: &mut Effects) {
+        let Some(of) = self.uses.get_mut(&id) else {
             return;
         };
         let (is_asking, is_running) = (of.is_asking(), of.is_running());
@@ -87,63 +87,30 @@ impl Model {
         };
         let is_right = slice.is_some() == clock.slice.is_some();
         if !is_right && let Some((token, _)) = clock.slice.take() {
-            self.tools.timers.take(token);
+            self.timers.take(token);
         } else if !is_right && let Some(ms) = slice {
             let token = self.timer(ToolJob::Slice(id), ms, fx);
-            if let Some(of) = self.tools.uses.get_mut(&id) {
+            if let Some(of) = self.uses.get_mut(&id) {
                 of.clock.slice = Some((token, ms));
             }
         }
-        let sign = self.tools.uses.get(&id).and_then(|of| of.clock.sign);
+        let sign = self.uses.get(&id).and_then(|of| of.clock.sign);
         let sign = match (sign, is_asking) {
             (None, true) => Some(self.timer(ToolJob::Sign(id), SIGN_MS, fx)),
             (Some(token), false) => {
-                self.tools.timers.take(token);
+                self.timers.take(token);
                 None
             }
             (same, _) => same,
         };
-        if let Some(of) = self.tools.uses.get_mut(&id) {
+        if let Some(of) = self.uses.get_mut(&id) {
             of.clock.sign = sign;
         }
     }
 
     fn timer(&mut self, job: ToolJob, ms: u64, fx: &mut Effects) -> Token<Timer> {
-        let token = self.tools.timers.add(job);
+        let token = self.timers.add(job);
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
         token
-    }
-
-    /// Applies the end of a call's timer.
-    pub(crate) fn tool_timer(&mut self, job: ToolJob, fx: &mut Effects) {
-        match job {
-            ToolJob::Slice(id) => {
-                let Some(of) = self.tools.uses.get_mut(&id) else {
-                    return;
-                };
-                let ms = of.clock.slice.take().map_or(0, |(_, ms)| ms);
-                of.clock.spent += ms;
-                match of.clock.limit.filter(|limit| of.clock.spent >= *limit) {
-                    Some(limit) => {
-                        let text = format!(
-                            "{} has taken longer than {} s, its time limit, and was stopped.",
-                            of.title(),
-                            limit as f64 / 1000.0
-                        );
-                        self.stop_use(id, ToolResult::error(text), fx);
-                    }
-                    None => self.mind_the_clock(id, fx),
-                }
-            }
-            ToolJob::Sign(id) => {
-                let Some(of) = self.tools.uses.get_mut(&id) else {
-                    return;
-                };
-                of.clock.sign = None;
-                let progress = of.clock.sign();
-                fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
-                self.mind_the_clock(id, fx);
-            }
-        }
     }
 }

@@ -3,69 +3,25 @@
 //! Invariants: a token is valid for one opening of one session; it is admitted before the agent
 //! receives it, and revoked when the agent has exited.
 
-use super::{Door, SERVER};
-use crate::model::Model;
+use super::Door;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::SessionKey;
-use acp::client::{McpServer, McpTransport};
+use crate::tools::Tools;
 
-impl Model {
+impl Tools {
     pub(crate) fn tool_door(&mut self, door: Door) {
-        self.tools.door = Some(door);
+        self.door = Some(door);
     }
 
     pub(crate) fn tool_server_failed(&mut self, why: String, fx: &mut Effects) {
-        self.tools.has_failed = true;
+        self.has_failed = true;
         fx.push(notify(Level::Warn, why));
-    }
-
-    /// Returns the MCP server to open a session with, and admits its token.
-    ///
-    /// # Errors
-    /// A sentence that says why the agent gets no tools.
-    pub(crate) fn tools_for(
-        &mut self,
-        key: SessionKey,
-        fx: &mut Effects,
-    ) -> Result<Option<McpServer>, String> {
-        let (Some(door), Some(session)) = (&self.tools.door, self.sessions.get(&key)) else {
-            return Ok(None);
-        };
-        if !session.reach.tools || self.tools.has_failed || self.tools.defined.is_empty() {
-            return Ok(None);
-        }
-        let Some(proxy) = &door.proxy else {
-            return Err(format!(
-                "Neovim's tools are not offered to the agent \"{}\": the program `acp-mcp` is not \
-                 beside the plugin's library. `make build` puts it there; start Neovim again then.",
-                session.spec.name
-            ));
-        };
-        let token = token(&door.secret, key, self.tools.tokens + 1);
-        let transport = McpTransport::Stdio {
-            command: proxy.clone(),
-            args: Vec::new(),
-            env: vec![
-                ("ACP_NVIM_SOCKET".into(), door.socket.display().to_string()),
-                ("ACP_NVIM_TOKEN".into(), token.clone()),
-            ],
-        };
-        self.tools.tokens += 1;
-        self.tools.admitted.insert(key);
-        fx.push(Effect::Host(HostEffect::AdmitToTools {
-            session: key,
-            token,
-        }));
-        Ok(Some(McpServer {
-            name: SERVER.into(),
-            transport,
-        }))
     }
 
     /// Revokes a session's token.
     pub(crate) fn shut_out_of_tools(&mut self, key: SessionKey, fx: &mut Effects) {
-        if self.tools.admitted.remove(&key) {
+        if self.admitted.remove(&key) {
             fx.push(Effect::Host(HostEffect::ShutOutOfTools { session: key }));
         }
     }
@@ -73,17 +29,9 @@ impl Model {
     /// Drops the state of a closed session, including the user's permissions.
     pub(crate) fn forget_tools(&mut self, key: SessionKey, fx: &mut Effects) {
         self.shut_out_of_tools(key, fx);
-        let tools = &mut self.tools;
-        tools.always.retain(|(session, _)| *session != key);
-        tools.over.retain(|one| one.session != key);
-        tools.taken.retain(|(session, _)| *session != key);
-        tools.twins.retain(|(session, _), _| *session != key);
+        self.always.retain(|(session, _)| *session != key);
+        self.over.retain(|one| one.session != key);
+        self.taken.retain(|(session, _)| *session != key);
+        self.twins.retain(|(session, _), _| *session != key);
     }
-}
-
-/// Returns a token, which cannot be guessed without the secret.
-fn token(secret: &[u8; 32], key: SessionKey, number: u64) -> String {
-    let name = format!("{}.{number}", key.0);
-    let hash = blake3::keyed_hash(secret, name.as_bytes());
-    hash.to_hex().to_string()
 }

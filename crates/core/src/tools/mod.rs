@@ -3,15 +3,13 @@
 //! Invariants: every reported call is answered exactly once, even if its turn, session or handler
 //! ends or the user never answers; a handler runs only if the user or the configuration allowed it.
 
-mod asks;
-mod clock;
+pub(crate) mod clock;
 mod door;
-mod permit;
 mod registry;
 pub mod schema;
-mod shown;
-mod twin;
-mod uses;
+pub(crate) mod shown;
+pub(crate) mod twin;
+pub(crate) mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -136,26 +134,26 @@ pub enum ToolAsk {
 /// The state of the tools and their calls.
 #[derive(Debug, Default)]
 pub struct Tools {
-    door: Option<Door>,
+    pub(crate) door: Option<Door>,
     /// The server could not be started.
-    has_failed: bool,
+    pub(crate) has_failed: bool,
     /// Number of tokens created; makes each token unique.
-    tokens: u64,
+    pub(crate) tokens: u64,
     /// The sessions whose agents may connect.
-    admitted: BTreeSet<SessionKey>,
-    defined: BTreeMap<String, Arc<ToolSpec>>,
+    pub(crate) admitted: BTreeSet<SessionKey>,
+    pub(crate) defined: BTreeMap<String, Arc<ToolSpec>>,
     /// The tools last offered to agents.
     offered: Arc<[ToolSpec]>,
     /// The pending calls.
-    uses: BTreeMap<ToolUseId, Use>,
+    pub(crate) uses: BTreeMap<ToolUseId, Use>,
     /// The tools the user always allows, by session.
-    always: BTreeSet<(SessionKey, String)>,
+    pub(crate) always: BTreeSet<(SessionKey, String)>,
     /// Finished calls that the agent has not announced.
     over: Vec<Over>,
     /// The transcript entries that show a call.
-    taken: BTreeSet<(SessionKey, ToolCallId)>,
+    pub(crate) taken: BTreeSet<(SessionKey, ToolCallId)>,
     /// The tools' names, by the ids agents gave their calls.
-    twins: BTreeMap<(SessionKey, ToolCallId), String>,
+    pub(crate) twins: BTreeMap<(SessionKey, ToolCallId), String>,
     pub(crate) timers: Pending<reply::Timer, ToolJob>,
 }
 

@@ -2,25 +2,25 @@
 //!
 //! Invariant: agents are notified only if the offered tools changed.
 
+use crate::tools::Tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ToolSpec;
-use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 
-impl Model {
+impl Tools {
     /// Replaces the tools; of several with one name, the last wins.
     pub(crate) fn tools_defined(&mut self, tools: Vec<ToolSpec>, fx: &mut Effects) {
         let named = tools.into_iter();
         let defined: BTreeMap<_, _> = named
             .map(|tool| (tool.name.clone(), Arc::new(tool)))
             .collect();
-        let before = std::mem::replace(&mut self.tools.defined, defined);
+        let before = std::mem::replace(&mut self.defined, defined);
         // A permission does not carry over to a different tool with the same name.
-        let defined = &self.tools.defined;
-        self.tools.always.retain(|(_, name)| {
+        let defined = &self.defined;
+        self.always.retain(|(_, name)| {
             let both = before.get(name).zip(defined.get(name));
             both.is_some_and(|(before, now)| now.is_as(before))
         });
@@ -28,18 +28,18 @@ impl Model {
     }
 
     pub(crate) fn tool_switched(&mut self, name: &str, on: bool, fx: &mut Effects) {
-        if let Some(tool) = self.tools.defined.get_mut(name) {
+        if let Some(tool) = self.defined.get_mut(name) {
             Arc::make_mut(tool).is_on = on;
         }
         self.offer_tools(fx);
     }
 
     fn offer_tools(&mut self, fx: &mut Effects) {
-        let all = self.tools.defined.values();
+        let all = self.defined.values();
         let offered = all.filter(|tool| tool.is_on);
         let offered: Arc<[ToolSpec]> = offered.map(|tool| (**tool).clone()).collect();
-        if offered != self.tools.offered {
-            self.tools.offered = offered.clone();
+        if offered != self.offered {
+            self.offered = offered.clone();
             fx.push(Effect::Host(HostEffect::OfferTools(offered)));
         }
     }

@@ -3,23 +3,22 @@
 //! Invariant: a call has one entry, its own or the one its agent announced. The first line shows
 //! the arguments, the rest the progress or result.
 
+use crate::tools::Tools;
 use std::path::Path;
 
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value as Json};
 
 use super::uses::Use;
-use super::{Progress, ToolResult};
-use crate::model::Model;
-use crate::spine::ids::{SessionKey, ToolUseId};
-use acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
+use crate::spine::ids::ToolUseId;
+use acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent};
 
 /// Maximum characters shown of one argument, and of all; the raw input contains them in full.
 const ARGUMENT: usize = 80;
 const ARGUMENTS: usize = 240;
 
 /// Prefix of the ids of calls' entries.
-const ENTRY: &str = "neovim/";
+pub(crate) const ENTRY: &str = "neovim/";
 
 /// Renames an agent's tool call if its id has our prefix.
 pub(crate) fn keep_apart(patch: &mut ToolCallPatch) {
@@ -30,7 +29,7 @@ pub(crate) fn keep_apart(patch: &mut ToolCallPatch) {
 
 impl Use {
     /// Returns the entry's content: the arguments, then `of`.
-    fn content(&self, of: impl Iterator<Item = ToolContent>) -> Vec<ToolContent> {
+    pub(crate) fn content(&self, of: impl Iterator<Item = ToolContent>) -> Vec<ToolContent> {
         let line = self.arguments.as_ref().and_then(line);
         let line = line.map(|line| ToolContent::Content(Content::Text(line)));
         line.into_iter().chain(of).collect()
@@ -84,63 +83,15 @@ impl Use {
 /// Maximum characters of an argument in the title.
 const HEADLINE: usize = 60;
 
-impl Model {
+impl Tools {
     /// Returns the title of a call's tool.
     pub(crate) fn tool_title(&self, id: ToolUseId) -> Option<&str> {
-        self.tools.uses.get(&id).map(Use::title)
-    }
-
-    /// Shows a call's status and result.
-    pub(super) fn show_use(
-        &mut self,
-        id: ToolUseId,
-        status: ToolStatus,
-        result: Option<&ToolResult>,
-    ) {
-        let Some(of) = self.tools.uses.get_mut(&id) else {
-            return;
-        };
-        let session = of.session;
-        let Some(state) = self.sessions.get(&session) else {
-            return;
-        };
-        let own = || ToolCallId(format!("{ENTRY}{}", id.0).into());
-        let entry = of.entry.get_or_insert_with(own).clone();
-        let Some(mut patch) = of.patch(&state.spec.cwd) else {
-            return;
-        };
-        self.tools.taken.insert((session, entry));
-        patch.status = Some(status);
-        let blocks = result.into_iter().flat_map(|result| result.content.iter());
-        patch.content = Some(of.content(blocks.map(content))).filter(|all| !all.is_empty());
-        self.workspace.tool_named(session, &patch);
-        self.merge_entry(session, patch);
-    }
-
-    /// Updates an entry, and the question that shows it.
-    fn merge_entry(&mut self, session: SessionKey, patch: ToolCallPatch) {
-        self.merge_told(session, patch, Vec::new(), &[]);
-    }
-
-    /// Shows a call's progress.
-    pub(super) fn show_progress(&mut self, id: ToolUseId, progress: &Progress) {
-        let Some(of) = self.tools.uses.get(&id) else {
-            return;
-        };
-        let (session, Some(entry)) = (of.session, of.entry.clone()) else {
-            return;
-        };
-        let words = ToolContent::Content(Content::Text(words(progress)));
-        let patch = ToolCallPatch {
-            content: Some(of.content(std::iter::once(words))),
-            ..ToolCallPatch::new(entry)
-        };
-        self.merge_entry(session, patch);
+        self.uses.get(&id).map(Use::title)
     }
 }
 
 /// Converts a result's content block to one of the transcript.
-fn content(block: &Json) -> ToolContent {
+pub(crate) fn content(block: &Json) -> ToolContent {
     match to_raw_value(block) {
         Ok(raw) => ToolContent::Content(acp::content_block(&raw)),
         // Cannot fail for a JSON value.
@@ -173,15 +124,4 @@ fn short(text: &str, most: usize) -> String {
         short.push('…');
     }
     short
-}
-
-fn words(progress: &Progress) -> String {
-    let mut words = progress.done.to_string();
-    if let Some(total) = progress.total {
-        words.push_str(&format!(" of {total}"));
-    }
-    if let Some(message) = &progress.message {
-        words.push_str(&format!(": {message}"));
-    }
-    words
 }

@@ -4,15 +4,13 @@
 //! Invariants: a call matches at most one announcement and the reverse; an announcement that
 //! contradicts its call stays visible.
 
+use crate::tools::Tools;
 use serde_json::{Map, Value as Json};
 
 use super::SERVER;
 use super::uses::Use;
-use crate::conversation::transcript::Entry;
-use crate::model::Model;
-use crate::render::toolcall::ToolCall;
-use crate::spine::ids::{SessionKey, ToolUseId};
-use acp::{Content, ToolCallId, ToolCallPatch, ToolContent};
+use crate::spine::ids::SessionKey;
+use acp::{ToolCallId, ToolCallPatch};
 
 /// Maximum number of finished calls kept for a later announcement.
 const OVER: usize = 100;
@@ -28,83 +26,22 @@ pub(super) struct Over {
 
 /// How well two inputs match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Likeness {
+pub(crate) enum Likeness {
     /// One of them is unknown.
     Unknown,
     Same,
 }
 
-impl Model {
-    /// Returns the agent's entry for a call that has none: the oldest with the same input, else the
-    /// oldest with an unknown input.
-    pub(super) fn find_twin(&self, of: &Use) -> Option<ToolCallId> {
-        let session = self.sessions.get(&of.session)?;
-        let entries = session.transcript.entries().iter();
-        let tools = entries.filter_map(|entry| match entry {
-            Entry::Tool(tool) => Some(&**tool),
-            _ => None,
-        });
-        let is_free = |tool: &&ToolCall| {
-            let name = (of.session, tool.id.clone());
-            tool.is_open() && !self.tools.taken.contains(&name)
-        };
-        let named = tools.filter(is_free).filter(|tool| {
-            let says = (
-                Some(&*tool.title),
-                tool.meta.as_ref(),
-                tool.raw_input.as_ref(),
-            );
-            names(says, &of.name)
-        });
-        let like = named.filter_map(|tool| {
-            let like = likeness(tool.raw_input.as_ref(), of.arguments.as_ref())?;
-            Some((like, tool.id.clone()))
-        });
-        best(like)
-    }
-
-    /// Gives a complete call without an entry the one its agent announced, if any.
-    pub(super) fn meet_announced(&mut self, id: ToolUseId) {
-        let Some(of) = self.tools.uses.get(&id).filter(|of| of.entry.is_none()) else {
-            return;
-        };
-        let Some(twin) = self.find_twin(of) else {
-            return;
-        };
-        if let Some(of) = self.tools.uses.get_mut(&id) {
-            let name = (of.session, twin.clone());
-            self.tools.taken.insert(name.clone());
-            self.tools.twins.insert(name, of.name.clone());
-            of.entry = Some(twin.clone());
-            of.twin = Some(twin);
-        }
-    }
-
-    /// Redirects an agent's announcement to the entry of the matching call.
-    pub(crate) fn meet_twin(&mut self, key: SessionKey, patch: &mut ToolCallPatch) {
-        let transcript = self.sessions.get(&key).map(|session| &session.transcript);
-        let Some(transcript) = transcript else {
-            return;
-        };
-        if transcript.find_tool(&patch.id).is_none()
-            && let Some(entry) = self.take_twin(key, patch)
-            && let Some(session) = self.sessions.get_mut(&key)
-        {
-            session.transcript.call_also(patch.id.clone(), &entry);
-        }
-        let twin = (key, patch.id.clone());
-        let session = self.sessions.get(&key);
-        let entry = session.and_then(|session| session.transcript.find_tool(&patch.id));
-        if let (Some(name), Some(entry)) = (self.tools.twins.get(&twin), entry) {
-            leave_ours(patch, name, entry.raw_input.as_ref());
-        }
-    }
-
+impl Tools {
     /// Finds the call an agent announces, marks it as announced, and returns its entry.
-    fn take_twin(&mut self, key: SessionKey, patch: &ToolCallPatch) -> Option<ToolCallId> {
+    pub(crate) fn take_twin(
+        &mut self,
+        key: SessionKey,
+        patch: &ToolCallPatch,
+    ) -> Option<ToolCallId> {
         let input = patch.raw_input.as_ref();
         let says = (patch.title.as_deref(), patch.meta.as_ref(), input);
-        let tools = &self.tools;
+        let tools = &self;
         let of = tools.uses.iter().filter_map(|(id, of)| {
             let is_meant = of.session == key && of.twin.is_none() && names(says, &of.name);
             of.entry.as_ref().filter(|_| is_meant)?;
@@ -112,9 +49,9 @@ impl Model {
         });
         let twin = (key, patch.id.clone());
         if let Some(id) = best(of) {
-            let of = self.tools.uses.get_mut(&id)?;
+            let of = self.uses.get_mut(&id)?;
             of.twin = Some(patch.id.clone());
-            self.tools.twins.insert(twin, of.name.clone());
+            self.twins.insert(twin, of.name.clone());
             return of.entry.clone();
         }
         let over = tools.over.iter().enumerate().filter_map(|(at, over)| {
@@ -123,16 +60,16 @@ impl Model {
             Some((like, at))
         });
         let at = best(over)?;
-        let over = self.tools.over.remove(at);
-        self.tools.twins.insert(twin, over.name);
+        let over = self.over.remove(at);
+        self.twins.insert(twin, over.name);
         Some(over.entry)
     }
 }
 
-impl Model {
+impl Tools {
     /// Keeps a finished call that may still be announced.
-    pub(super) fn remember_use(&mut self, of: Use) {
-        if of.twin.is_none() && self.tools.over.len() < OVER {
+    pub(crate) fn remember_use(&mut self, of: Use) {
+        if of.twin.is_none() && self.over.len() < OVER {
             let over = Over {
                 session: of.session,
                 name: of.name,
@@ -142,13 +79,13 @@ impl Model {
                     None => return,
                 },
             };
-            self.tools.over.push(over);
+            self.over.push(over);
         }
     }
 
     /// Drops a session's finished calls at the end of its turn.
     pub(crate) fn tools_turn_ends(&mut self, key: SessionKey) {
-        self.tools.over.retain(|over| over.session != key);
+        self.over.retain(|over| over.session != key);
     }
 }
 
@@ -159,7 +96,7 @@ type Says<'a> = (Option<&'a str>, Option<&'a Json>, Option<&'a Json>);
 ///
 /// Agents write `mcp__neovim__buffers`, `neovim_buffers`, `neovim/buffers`, `buffers (neovim MCP
 /// Server)` or only the name; some use a field of `_meta` or `rawInput`.
-fn names((title, meta, input): Says<'_>, name: &str) -> bool {
+pub(crate) fn names((title, meta, input): Says<'_>, name: &str) -> bool {
     let field = |value: Option<&Json>, field: &str| {
         let text = value.and_then(|value| value.get(field)?.as_str());
         text.map(str::to_owned)
@@ -219,7 +156,10 @@ fn is_same(input: Option<&Json>, arguments: &Map<String, Json>) -> bool {
 }
 
 /// Returns how well an agent's input matches a call's arguments; `None`: they differ.
-fn likeness(input: Option<&Json>, arguments: Option<&Map<String, Json>>) -> Option<Likeness> {
+pub(crate) fn likeness(
+    input: Option<&Json>,
+    arguments: Option<&Map<String, Json>>,
+) -> Option<Likeness> {
     let Some(arguments) = arguments else {
         return Some(Likeness::Unknown);
     };
@@ -230,7 +170,7 @@ fn likeness(input: Option<&Json>, arguments: Option<&Map<String, Json>>) -> Opti
 }
 
 /// Returns the first of the best matches.
-fn best<T>(all: impl Iterator<Item = (Likeness, T)>) -> Option<T> {
+pub(crate) fn best<T>(all: impl Iterator<Item = (Likeness, T)>) -> Option<T> {
     let mut best: Option<(Likeness, T)> = None;
     for one in all {
         if best.as_ref().is_none_or(|best| best.0 < one.0) {
@@ -238,31 +178,6 @@ fn best<T>(all: impl Iterator<Item = (Likeness, T)>) -> Option<T> {
         }
     }
     best.map(|best| best.1)
-}
-
-/// Removes from an agent's description the fields known better here, unless it describes something
-/// else.
-fn leave_ours(patch: &mut ToolCallPatch, name: &str, shown: Option<&Json>) {
-    let title = patch.title.as_deref();
-    let is_other = title.is_some_and(|title| !names((Some(title), None, None), name));
-    let empty = Map::new();
-    let arguments = shown.and_then(Json::as_object).unwrap_or(&empty);
-    let is_told = patch.raw_input.is_some();
-    if is_other || is_told && likeness(patch.raw_input.as_ref(), Some(arguments)).is_none() {
-        return;
-    }
-    patch.title = None;
-    patch.kind = None;
-    patch.raw_input = None;
-    patch.raw_output = None;
-    let is_text = |item: &ToolContent| matches!(item, ToolContent::Content(Content::Text(_)));
-    if patch
-        .content
-        .as_ref()
-        .is_some_and(|all| all.iter().all(is_text))
-    {
-        patch.content = None;
-    }
 }
 
 #[cfg(test)]

@@ -8,3 +8,17 @@ pub mod reviewlist;
 pub mod snapshot;
 pub mod statusline;
 pub(crate) mod wholes;
+
+use crate::render::markdown::Languages;
+use crate::view::follow::Following;
+use crate::view::frame::FrameState;
+use crate::view::reviewlist::ReviewList;
+
+/// The state of this room.
+#[derive(Debug, Default)]
+pub struct View {
+    pub list: ReviewList,
+    pub following: Following,
+    pub frame: FrameState,
+    pub languages: Languages,
+}

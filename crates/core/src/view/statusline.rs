@@ -1,6 +1,6 @@
 //! The parts of a statusline for a session.
 
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::render::view::Group;
 use crate::view::snapshot::{SessionInfo, Snapshot, ToolsInfo};
 use acp::Purpose;

@@ -5,96 +5,14 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::conversation::transcript::Entry;
-use crate::model::Model;
 use crate::render::contents::content_markdown;
 use crate::render::diffview::diff_lines;
-use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
-use crate::render::toolview::{kind_name, status_name, title};
-use crate::render::view::{Piece, Whole, WholeLanguage, WholeView};
-use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
-use crate::spine::ids::SessionKey;
+use crate::render::toolview::{kind_name, status_name};
+use crate::render::view::WholeLanguage;
 use acp::{Content, Location, ToolContent};
 
-/// Maximum length of a title in a buffer's name, in characters.
-const MAX_NAME: usize = 60;
-
-impl Model {
-    /// Shows an entry of a transcript, or a piece of it, in full.
-    pub(crate) fn show_whole(&mut self, key: SessionKey, whole: Whole, fx: &mut Effects) {
-        let view = self.whole(key, whole);
-        fx.push(match view {
-            Some(view) => Effect::Editor(EditorEffect::ShowWhole(view)),
-            None => notify(Level::Info, "There is no more of this than is shown."),
-        });
-    }
-
-    fn whole(&self, key: SessionKey, whole: Whole) -> Option<WholeView> {
-        let session = self.sessions.get(&key)?;
-        let entry = session.transcript.entries().get(whole.entry as usize)?;
-        let name = |of: &str, title: &str| {
-            let title: String = title.chars().take(MAX_NAME).collect();
-            let title = title.replace(['/', '\n'], "∕");
-            format!("acp://{}/{}/{of}/{title}", session.spec.name, key.0)
-        };
-        match entry {
-            Entry::Tool(tool) => {
-                let (of, language, text) = piece(tool, whole.piece)?;
-                let name = name(&format!("{of} {}", whole.entry), &title(tool));
-                Some(WholeView {
-                    name,
-                    language,
-                    text,
-                })
-            }
-            Entry::Unknown { kind, raw } => Some(WholeView {
-                name: name(&format!("raw {}", whole.entry), kind),
-                language: WholeLanguage::Named("json"),
-                text: pretty(raw),
-            }),
-            _ => None,
-        }
-    }
-
-    /// Locates the diffs of a tool call in the current texts of their files: of a buffer, or else
-    /// of the review.
-    pub(crate) fn place_diffs(&mut self, key: SessionKey, entry: usize) {
-        let (documents, reviews) = (&self.workspace.documents, &self.workspace.reviews);
-        if let Some(session) = self.sessions.get_mut(&key) {
-            session.transcript.place_diffs(entry, |path| {
-                let document = documents.find(path).map(|(_, found)| found.text.clone());
-                document.or_else(|| Some(reviews.get(path)?.ledger.current().clone()))
-            });
-        }
-    }
-}
-
-/// Returns a piece's name, language and full text.
-fn piece(tool: &ToolCall, piece: Piece) -> Option<(&'static str, WholeLanguage, String)> {
-    let named = WholeLanguage::Named;
-    match piece {
-        Piece::Raw => Some(("raw", named("json"), raw(tool))),
-        Piece::Input => match (rawview::command(tool), &tool.raw_input) {
-            (Some(command), _) => Some(("input", named("sh"), command)),
-            (None, input) => Some(("input", named("json"), pretty(input.as_ref()?))),
-        },
-        Piece::Output => {
-            let raw = tool.raw_output.as_ref()?;
-            match rawview::output(raw) {
-                Some(text) => Some(("output", named(""), text.into_owned())),
-                None => Some(("output", named("json"), pretty(raw))),
-            }
-        }
-        Piece::Content(at) => {
-            let (language, text) = content(tool.content.get(at as usize)?);
-            Some(("content", language, text))
-        }
-    }
-}
-
-fn content(item: &ToolContent) -> (WholeLanguage, String) {
+pub(crate) fn content(item: &ToolContent) -> (WholeLanguage, String) {
     let named = WholeLanguage::Named;
     match item {
         ToolContent::Content(Content::Text(text)) => (named("markdown"), text.clone()),
@@ -126,7 +44,7 @@ fn content(item: &ToolContent) -> (WholeLanguage, String) {
 /// All known fields of a tool call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Raw<'a> {
+pub(crate) struct Raw<'a> {
     tool_call_id: &'a str,
     title: &'a str,
     kind: &'a str,
@@ -142,7 +60,7 @@ struct Raw<'a> {
 }
 
 /// Returns all known fields of a tool call as JSON.
-fn raw(tool: &ToolCall) -> String {
+pub(crate) fn raw(tool: &ToolCall) -> String {
     let place =
         |place: &Location| json!({ "path": place.path, "line": place.row.map(|row| row + 1) });
     pretty(&Raw {
@@ -172,7 +90,7 @@ fn content_json(item: &ToolContent) -> Value {
     }
 }
 
-fn pretty(value: &impl Serialize) -> String {
+pub(crate) fn pretty(value: &impl Serialize) -> String {
     // Plain data always serializes.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }

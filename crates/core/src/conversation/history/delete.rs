@@ -6,20 +6,21 @@
 use super::keep::order;
 use super::past::grant;
 use super::{Granted, HistoryJob, HistoryOrder, RecordName};
-use crate::model::{Model, Session};
+use crate::conversation::Conversation;
+use crate::conversation::session::Session;
 use crate::spine::cx::Effects;
 use acp::SessionId;
 
 /// A session whose deletion is pending.
 #[derive(Debug)]
-pub(super) struct Deletion {
+pub(crate) struct Deletion {
     /// The agent's id for the session, if the agent was asked, and its answer.
     agents: Option<(SessionId, Option<Result<(), String>>)>,
     /// The host's answer about the record kept here.
-    pub(super) own: Option<Result<(), String>>,
+    pub(crate) own: Option<Result<(), String>>,
 }
 
-impl Model {
+impl Conversation {
     pub(super) fn delete_past(
         &mut self,
         number: u32,
@@ -67,7 +68,7 @@ impl Model {
     }
 
     /// Answers the deletions for which all answers have arrived.
-    pub(super) fn tell_deletions(&mut self, fx: &mut Effects) {
+    pub(crate) fn tell_deletions(&mut self, fx: &mut Effects) {
         let deletions = std::mem::take(&mut self.past.deletions);
         for (number, deletion) in deletions {
             let is_agents_gone = matches!(&deletion.agents, Some((_, Some(Ok(())))));

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::Past;
 use super::keep::restore;
+use crate::conversation::session::Session;
 use crate::conversation::transcript::{Entry, Transcript};
-use crate::model::Session;
 use crate::render::diffview::diff_lines;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview::{in_short, kind_name, shown_path};

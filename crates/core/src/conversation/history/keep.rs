@@ -5,8 +5,9 @@
 
 use super::entry::KeptEntry;
 use super::{Header, HistoryOrder, Meta, On, Past, Record, RecordName, VERSION};
+use crate::conversation::Conversation;
+use crate::conversation::session::Session;
 use crate::conversation::transcript::{Entry, Transcript};
-use crate::model::{Model, Session};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::SessionKey;
@@ -180,7 +181,7 @@ impl Session {
     }
 }
 
-impl Model {
+impl Conversation {
     /// Writes the complete entries of all sessions.
     pub(crate) fn keep_history(&mut self, fx: &mut Effects) {
         for (key, session) in &mut self.sessions {
@@ -200,16 +201,6 @@ impl Model {
             let session = key;
             fx.push(order(HistoryOrder::End { session }));
         }
-    }
-
-    /// Writes all remaining entries of all sessions, and the changes that wait to be reapplied,
-    /// because Neovim quits.
-    pub fn farewell(&mut self, fx: &mut Effects) {
-        self.workspace.reapply_all(fx);
-        for session in self.sessions.values_mut() {
-            session.transcript.news.settle_all();
-        }
-        self.keep_history(fx);
     }
 }
 

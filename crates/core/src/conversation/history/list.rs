@@ -3,6 +3,7 @@
 //! Invariants: a session is in a list once, even if several sources report it; an agent that does
 //! not answer delays a list by [`LIST_MS`] at most.
 
+use crate::conversation::Conversation;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use super::keep::order;
 use super::past::grant;
 use super::{Granted, HistoryJob, HistoryOrder, Kept, PastSession, Query, time};
 use crate::conversation::jobs::TimerJob;
+use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
-use crate::model::{Model, Session};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::AgentSpec;
@@ -24,15 +25,15 @@ const LIST_MS: u64 = 3_000;
 
 /// A list whose answers are pending.
 #[derive(Debug)]
-pub(super) struct Listing {
+pub(crate) struct Listing {
     query: Query,
-    pub(super) kept: Option<Vec<Kept>>,
+    pub(crate) kept: Option<Vec<Kept>>,
     /// Agents that have not answered.
     asked: BTreeSet<AgentKey>,
     listed: Vec<(String, ListedSession)>,
 }
 
-impl Model {
+impl Conversation {
     pub(super) fn list_past(&mut self, number: u32, query: Query, fx: &mut Effects) {
         let asked = self.ask_for_lists(&query, fx);
         let is_asked = !asked.is_empty();
@@ -102,7 +103,7 @@ impl Model {
     }
 
     /// Answers the lists for which all agents have answered.
-    pub(super) fn tell_listings(&mut self, fx: &mut Effects) {
+    pub(crate) fn tell_listings(&mut self, fx: &mut Effects) {
         let is_done = |listing: &Listing| listing.kept.is_some() && listing.asked.is_empty();
         let all = self.past.listings.iter();
         let done: Vec<u32> = all

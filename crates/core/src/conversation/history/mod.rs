@@ -4,14 +4,14 @@
 //! restores the transcript; a later line about an entry replaces the earlier one, so a record is
 //! append-only, and a truncated one is valid up to where it ends.
 
-mod delete;
+pub(crate) mod delete;
 pub mod entry;
 pub(crate) mod export;
-mod keep;
+pub(crate) mod keep;
 pub mod lines;
-mod list;
+pub(crate) mod list;
 mod news;
-mod past;
+pub(crate) mod past;
 mod reopen;
 mod time;
 mod tool;

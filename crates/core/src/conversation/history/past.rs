@@ -2,6 +2,7 @@
 //!
 //! Invariant: each request is answered once, even if an agent or the host does not answer.
 
+use crate::conversation::Conversation;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -10,10 +11,9 @@ use serde::Serialize;
 use super::delete::Deletion;
 use super::keep::order;
 use super::list::Listing;
-use super::{Bounds, HistoryNews, HistoryOrder, RecordName};
-use crate::model::Model;
-use crate::spine::cx::{Effects, log, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use super::{Bounds, HistoryOrder, RecordName};
+use crate::spine::cx::Effects;
+use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
 use acp::{SessionId, path_as_text};
 
@@ -92,11 +92,11 @@ pub enum HistoryJob {
 pub struct Pasts {
     /// The user has turned records off.
     pub(crate) is_off: bool,
-    pub(super) listings: BTreeMap<u32, Listing>,
-    pub(super) deletions: BTreeMap<u32, Deletion>,
+    pub(crate) listings: BTreeMap<u32, Listing>,
+    pub(crate) deletions: BTreeMap<u32, Deletion>,
 }
 
-impl Model {
+impl Conversation {
     /// Sets the limits on records, or turns records off.
     pub(crate) fn keep_sessions(&mut self, bounds: Option<Bounds>, fx: &mut Effects) {
         self.past.is_off = bounds.is_none();
@@ -122,43 +122,8 @@ impl Model {
             }
         }
     }
-
-    /// Handles a report of the host about records.
-    pub(crate) fn history_news(
-        &mut self,
-        job: Option<HistoryJob>,
-        news: HistoryNews,
-        fx: &mut Effects,
-    ) {
-        match (job, news) {
-            (_, HistoryNews::Failed(why)) => fx.push(notify(Level::Warn, why)),
-            (Some(HistoryJob::Find(key)), HistoryNews::Found(found)) => {
-                self.is_found(key, found, fx);
-            }
-            (Some(HistoryJob::List(number)), HistoryNews::Listed(kept)) => {
-                if let Some(listing) = self.past.listings.get_mut(&number) {
-                    listing.kept = Some(kept);
-                }
-                self.tell_listings(fx);
-            }
-            (Some(HistoryJob::Export(number)), HistoryNews::Read(past)) => {
-                let text = past.map(|past| super::export::kept(&past));
-                grant(number, Granted::Exported(text), fx);
-            }
-            (Some(HistoryJob::Delete(number)), HistoryNews::Deleted(result)) => {
-                if let Some(deletion) = self.past.deletions.get_mut(&number) {
-                    deletion.own = Some(result);
-                }
-                self.tell_deletions(fx);
-            }
-            (job, news) => {
-                let line = format!("{news:?} is no answer to {job:?}");
-                fx.push(log(Level::Error, line));
-            }
-        }
-    }
 }
 
-pub(super) fn grant(number: u32, granted: Granted, fx: &mut Effects) {
+pub(crate) fn grant(number: u32, granted: Granted, fx: &mut Effects) {
     fx.push(Effect::Editor(EditorEffect::Granted { number, granted }));
 }

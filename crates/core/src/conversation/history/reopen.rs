@@ -6,9 +6,10 @@
 
 use super::entry::KeptEntry;
 use super::keep::order;
-use super::{HistoryJob, HistoryOrder, On, Past, RecordName};
+use super::{HistoryJob, HistoryOrder, On};
+use crate::conversation::Conversation;
+use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
-use crate::model::{Model, Session};
 use crate::spine::cx::Effects;
 use crate::spine::effect::Level;
 use crate::spine::ids::SessionKey;
@@ -17,7 +18,7 @@ use acp::client::PromptBlock;
 /// The URI of a conversation that is attached to a prompt.
 const CONVERSATION: &str = "conversation:/before.md";
 
-impl Model {
+impl Conversation {
     /// Looks up the record of a session that is being opened; returns whether the session waits for
     /// it.
     pub(crate) fn find_kept(&mut self, key: SessionKey, fx: &mut Effects) -> bool {
@@ -53,23 +54,6 @@ impl Model {
             },
             false => PromptBlock::Text(text),
         })
-    }
-
-    pub(super) fn is_found(
-        &mut self,
-        key: SessionKey,
-        found: Option<(RecordName, Past)>,
-        fx: &mut Effects,
-    ) {
-        let Some(session) = self.sessions.get_mut(&key) else {
-            return;
-        };
-        session.history.is_looked_for = false;
-        session.history.found = found.map(Box::new);
-        // A prompt may have connected the session first.
-        if session.agent.is_none() {
-            self.connect(key, fx);
-        }
     }
 }
 

@@ -3,11 +3,12 @@
 //! Invariants: a mode that the user only cycles past is not requested; a change chosen before a
 //! prompt is requested before the prompt is sent.
 
+use crate::conversation::Conversation;
 use serde_json::Value;
 
 use super::Setting;
+use crate::conversation::agent::Call;
 use crate::conversation::jobs::TimerJob;
-use crate::model::{Call, Model};
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
@@ -19,7 +20,7 @@ use acp::{SessionOption, Way};
 /// Time in which the user may cycle on to the next mode, in milliseconds.
 const CHOOSING_MS: u64 = 500;
 
-impl Model {
+impl Conversation {
     /// Sets an option, now or once the session is open.
     pub(crate) fn set_option(&mut self, key: SessionKey, wish: Setting, fx: &mut Effects) {
         let agent = self.sessions.get(&key).and_then(|session| session.agent);

@@ -159,7 +159,7 @@ fn the_mode_is_announced_and_starts_as_configured() {
     toggle(&mut w);
     w.saw(&["Info: No window follows the agent any more."]);
     assert!(!w.editor.titles[&S1].contains("following"));
-    let limits = w.model.limits;
+    let limits = w.model.conversation.limits;
     w.happens(Event::Configure {
         rules: Default::default(),
         limits,

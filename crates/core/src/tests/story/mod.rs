@@ -109,9 +109,16 @@ impl Story {
 
     /// Returns the current session, its agent and its id.
     fn session(&self) -> (SessionKey, AgentKey, String) {
-        let key = self.w.model.sessions.keys().next_back().copied();
+        let key = self
+            .w
+            .model
+            .conversation
+            .sessions
+            .keys()
+            .next_back()
+            .copied();
         let key = key.unwrap_or(S1);
-        let session = self.w.model.sessions.get(&key);
+        let session = self.w.model.conversation.sessions.get(&key);
         let last = self.w.agents.keys().next_back().copied();
         let agent = session.and_then(|session| session.agent).or(last);
         let id = session.and_then(|session| session.id.as_ref());

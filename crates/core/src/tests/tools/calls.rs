@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::world::{S1, World};
 use super::{id, tools};
-use crate::model::Phase;
+use crate::conversation::session::Phase;
 use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
 use crate::spine::event::Event;

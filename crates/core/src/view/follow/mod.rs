@@ -4,16 +4,11 @@
 //! place gets none. An agent is marked only while its turn runs and it does not wait for the user.
 
 pub mod pace;
-mod places;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::model::Model;
-use crate::render::view::{AgentMark, FollowTarget, FollowView, Frame, Patch};
-use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::Level;
-use crate::spine::ids::{BufId, SessionKey};
+use crate::spine::ids::SessionKey;
 use acp::ToolCallId;
 
 /// Whether the editor follows an agent.
@@ -28,7 +23,7 @@ pub enum Follow {
 
 impl Follow {
     /// Returns the message for a switch to this mode.
-    fn told(self) -> &'static str {
+    pub(crate) fn told(self) -> &'static str {
         match self {
             Follow::Off => "No window follows the agent any more.",
             Follow::On => "A window follows the agent from now on.",
@@ -51,39 +46,39 @@ impl Follow {
 pub struct Following {
     /// The mode of a new session.
     pub(crate) default: Follow,
-    trails: BTreeMap<SessionKey, Trail>,
+    pub(crate) trails: BTreeMap<SessionKey, Trail>,
     /// Sessions whose view must be updated.
-    dirty: BTreeSet<SessionKey>,
+    pub(crate) dirty: BTreeSet<SessionKey>,
     /// The number of the last place.
     last_number: u64,
 }
 
 /// An agent's place, and the places its tool calls have named in this turn.
 #[derive(Debug, Default)]
-struct Trail {
-    mode: Follow,
-    last: Option<Place>,
+pub(crate) struct Trail {
+    pub(crate) mode: Follow,
+    pub(crate) last: Option<Place>,
     /// The last place with a change by the agent.
-    edited: Option<Place>,
-    named: HashMap<ToolCallId, HashSet<Named>>,
+    pub(crate) edited: Option<Place>,
+    pub(crate) named: HashMap<ToolCallId, HashSet<Named>>,
     /// Files that a tool call has announced as changed, until the change is found on disk.
-    announced: HashSet<PathBuf>,
+    pub(crate) announced: HashSet<PathBuf>,
 }
 
 /// A place of an agent in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    number: u64,
-    path: PathBuf,
-    row: Option<usize>,
-    deed: String,
+pub(crate) struct Place {
+    pub(crate) number: u64,
+    pub(crate) path: PathBuf,
+    pub(crate) row: Option<usize>,
+    pub(crate) deed: String,
     is_edit: bool,
     tool: Option<ToolCallId>,
 }
 
 /// A place that a tool call has named, recorded so that it counts once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Named {
+pub(crate) enum Named {
     Location(PathBuf, Option<u32>),
     /// A diff, identified by the lengths of its texts.
     Diff(PathBuf, usize, usize),
@@ -91,15 +86,15 @@ enum Named {
 
 /// A reported action of the agent in a file.
 #[derive(Debug)]
-struct Step {
-    path: PathBuf,
-    row: Option<usize>,
+pub(crate) struct Step {
+    pub(crate) path: PathBuf,
+    pub(crate) row: Option<usize>,
     /// `reads`, `edits`, `runs: make`.
-    deed: String,
-    is_edit: bool,
-    tool: Option<ToolCallId>,
+    pub(crate) deed: String,
+    pub(crate) is_edit: bool,
+    pub(crate) tool: Option<ToolCallId>,
     /// The file did not exist before, so it could not be shown when the agent named it.
-    is_new_file: bool,
+    pub(crate) is_new_file: bool,
 }
 
 impl Following {
@@ -162,7 +157,7 @@ impl Following {
     }
 
     /// Moves the agent to a place; ignored if it is the current one.
-    fn comes(&mut self, key: SessionKey, step: Step) {
+    pub(crate) fn comes(&mut self, key: SessionKey, step: Step) {
         let Some(trail) = self.trails.get_mut(&key) else {
             return;
         };
@@ -191,7 +186,7 @@ impl Following {
     }
 
     /// Updates the description of what the agent does at its place.
-    fn renames(&mut self, key: SessionKey, tool: &ToolCallId, deed: &str) {
+    pub(crate) fn renames(&mut self, key: SessionKey, tool: &ToolCallId, deed: &str) {
         let last = self
             .trails
             .get_mut(&key)
@@ -202,83 +197,6 @@ impl Following {
         {
             deed.clone_into(&mut last.deed);
             self.dirty.insert(key);
-        }
-    }
-}
-
-impl Model {
-    /// Sets the mode, or toggles it if `mode` is `None`.
-    pub(crate) fn follow(&mut self, key: SessionKey, mode: Option<Follow>, fx: &mut Effects) {
-        let is_at_work = self.is_at_work(key);
-        let default = self.following.default;
-        let Some(trail) = self.following.trails.get_mut(&key) else {
-            return;
-        };
-        let toggled = match (trail.mode, default) {
-            (Follow::Off, Follow::Edits) => Follow::Edits,
-            (Follow::Off, _) => Follow::On,
-            _ => Follow::Off,
-        };
-        trail.mode = mode.unwrap_or(toggled);
-        if !is_at_work {
-            // The place of a turn that has ended is of no interest.
-            (trail.last, trail.edited) = (None, None);
-        }
-        fx.push(notify(Level::Info, trail.mode.told()));
-        self.following.dirty.insert(key);
-    }
-
-    fn is_at_work(&self, key: SessionKey) -> bool {
-        let session = self.sessions.get(&key);
-        session.is_some_and(|session| session.turn.is_some())
-    }
-
-    /// Adds patches for the agents whose view has changed.
-    pub(crate) fn follow_patches(&mut self, frame: &mut Frame) {
-        if self.questions.is_dirty() {
-            self.following.dirty.extend(self.following.trails.keys());
-        }
-        for session in std::mem::take(&mut self.following.dirty) {
-            let view = self.follow_view(session);
-            frame.patches.push(Patch::Follow { session, view });
-        }
-    }
-
-    fn follow_view(&self, key: SessionKey) -> FollowView {
-        let trail = self.following.trails.get(&key);
-        let (Some(trail), Some(session)) = (trail, self.sessions.get(&key)) else {
-            return FollowView::default();
-        };
-        let buffer =
-            |path: &Path| -> Option<BufId> { Some(self.workspace.documents.find(path)?.0) };
-        let is_at_work = session.turn.is_some();
-        // What it has asked for stands there.
-        let is_waiting = self.questions.wait_in(key);
-        let mark = trail.last.as_ref();
-        let mark = mark.filter(|_| is_at_work && !is_waiting);
-        let target = match trail.mode {
-            Follow::Off => None,
-            Follow::On => trail.last.as_ref(),
-            Follow::Edits => trail.edited.as_ref(),
-        };
-        FollowView {
-            mode: trail.mode,
-            mark: mark.and_then(|place| {
-                Some(AgentMark {
-                    number: place.number,
-                    buf: buffer(&place.path)?,
-                    row: place.row.unwrap_or(0),
-                    label: format!("{} {}", session.spec.name, place.deed),
-                })
-            }),
-            target: target.map(|place| FollowTarget {
-                number: place.number,
-                path: place.path.clone(),
-                row: place.row,
-                buf: buffer(&place.path),
-                roots: session.roots.clone(),
-                is_over: !is_at_work,
-            }),
         }
     }
 }

@@ -4,37 +4,29 @@
 //! Invariants: nothing is rendered while no window shows the list. An item is identified by its
 //! change, not by its position: a decision applies to the change the user saw, or to nothing.
 
-mod items;
-mod lines;
-mod preview;
+pub(crate) mod items;
+pub(crate) mod lines;
 
+use crate::view::View;
 use std::path::{Path, PathBuf};
 
-use items::{Item, What};
-
-use crate::model::Model;
-use crate::render::view::{Frame, ListView, Patch, PreviewView};
-use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::Level;
-use crate::spine::event::{ListEvent, ReviewAction};
+use crate::render::view::{ListView, PreviewView};
 use crate::spine::ids::ItemKey;
 use crate::spine::project::Whole;
-use crate::workspace::ledger::Which;
-use crate::workspace::proposals::Place;
 use crate::workspace::reviews::FileReview;
 
 /// The core's state of the review list's window.
 #[derive(Debug, Default)]
 pub struct ReviewList {
     /// The folder to which paths are relative; `None` while no window shows the list.
-    cwd: Option<PathBuf>,
-    is_dirty: bool,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) is_dirty: bool,
     /// The item to preview.
-    at: Option<ItemKey>,
-    preview_is_dirty: bool,
+    pub(crate) at: Option<ItemKey>,
+    pub(crate) preview_is_dirty: bool,
     /// The view sent last, so that an equal one is not sent again.
-    sent: Option<ListView>,
-    previewed: Option<PreviewView>,
+    pub(crate) sent: Option<ListView>,
+    pub(crate) previewed: Option<PreviewView>,
 }
 
 impl ReviewList {
@@ -50,106 +42,19 @@ impl ReviewList {
     }
 }
 
-impl Model {
-    /// Handles an event of the list's window.
-    pub(crate) fn list(&mut self, event: ListEvent, fx: &mut Effects) {
-        match event {
-            ListEvent::Opened { cwd } => {
-                self.list = ReviewList {
-                    cwd: Some(cwd),
-                    is_dirty: true,
-                    ..ReviewList::default()
-                };
-            }
-            ListEvent::Closed => self.list = ReviewList::default(),
-            ListEvent::At { item } => {
-                self.list.at = item;
-                self.list.preview_is_dirty = true;
-            }
-            ListEvent::Decide { action, items } => self.decide_items(action, &items, fx),
-            ListEvent::Undo => self.workspace.undo_decision(fx),
-        }
-    }
-
-    /// Accepts or rejects the items on some lines of the list.
-    fn decide_items(&mut self, action: ReviewAction, keys: &[ItemKey], fx: &mut Effects) {
-        let mut items = self.items();
-        items.retain(|item| keys.contains(&item.key));
-        if items.is_empty() && !keys.is_empty() {
-            let text = "That has changed meanwhile: the list shows what is there now.";
-            fx.push(notify(Level::Info, text));
-        }
-        let written = written(&items);
-        let places: Vec<Place> = items
-            .iter()
-            .filter_map(|item| item.what.proposed())
-            .collect();
-        let proposed = self.workspace.proposals.meant(&places);
-        self.workspace.reviews.begin_decision();
-        for (path, which) in written {
-            self.workspace.review_file(action, &path, which, fx);
-        }
-        self.workspace.decide_places(action, &proposed);
-        self.ask_about_files(&places, fx);
-        self.answer_decided(fx);
-    }
-
-    /// Updates the list and the preview, if a window shows them.
-    pub(crate) fn list_patches(&mut self, frame: &mut Frame) {
-        if self.list.cwd.is_none() {
-            return;
-        }
-        if std::mem::take(&mut self.list.is_dirty) {
-            let view = self.list_view();
-            if self.list.sent.as_ref() != Some(&view) {
-                self.list.sent = Some(view.clone());
-                frame.patches.push(Patch::ReviewList(view));
-            }
-        }
-        if std::mem::take(&mut self.list.preview_is_dirty) {
-            let view = self.preview();
-            if self.list.previewed.as_ref() != Some(&view) {
-                self.list.previewed = Some(view.clone());
-                frame.patches.push(Patch::ReviewPreview(view));
-            }
-        }
-    }
-
-    fn relative(&self, path: &Path) -> String {
+impl View {
+    pub(crate) fn relative(&self, path: &Path) -> String {
         let cwd = self.list.cwd.as_deref();
         let short = cwd.and_then(|cwd| path.strip_prefix(cwd).ok());
         short.unwrap_or(path).display().to_string()
     }
 
     /// Returns the changes of a file as a whole, with relative names.
-    fn whole_of(&self, file: &FileReview) -> Vec<Whole> {
+    pub(crate) fn whole_of(&self, file: &FileReview) -> Vec<Whole> {
         let shown = file.whole().into_iter().map(|whole| match whole {
             Whole::Moved(from) => Whole::Moved(self.relative(&from).into()),
             other => other,
         });
         shown.collect()
     }
-}
-
-/// Returns the written changes among some items: whole files, or the rows of consecutive hunks.
-fn written(items: &[Item<'_>]) -> Vec<(PathBuf, Which)> {
-    let mut meant: Vec<(PathBuf, Which)> = Vec::new();
-    for item in items {
-        let path = item.path;
-        let rows = match item.what {
-            What::File(_) => {
-                meant.push((path.to_owned(), Which::All));
-                continue;
-            }
-            What::Hunk(_, hunk) => hunk.row..hunk.row + hunk.count,
-            What::Proposal(..) | What::Proposed(..) => continue,
-        };
-        match meant.last_mut() {
-            // The whole file is selected already.
-            Some((last, Which::All)) if last == path => {}
-            Some((last, Which::Rows(before))) if last == path => before.end = rows.end,
-            _ => meant.push((path.to_owned(), Which::Rows(rows))),
-        }
-    }
-    meant
 }

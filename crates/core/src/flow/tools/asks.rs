@@ -3,12 +3,6 @@
 //! Invariant: they are handled like agents' requests, and each is answered once while its call is
 //! pending.
 
-use std::path::PathBuf;
-
-use serde_json::Value as Json;
-
-use super::ToolAsk;
-use super::uses::Wait;
 use crate::model::Model;
 use crate::questions::elicitation::{Ask, Elicitation, Importance};
 use crate::questions::form::Form;
@@ -16,7 +10,11 @@ use crate::spine::asker::{Asker, Step};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
+use crate::tools::ToolAsk;
+use crate::tools::uses::Wait;
 use acp::RpcError;
+use serde_json::Value as Json;
+use std::path::PathBuf;
 
 impl Model {
     pub(crate) fn tool_asked(
@@ -56,7 +54,7 @@ impl Model {
                     ask: Ask::Form(Form::of_schema(&schema)),
                     importance: schema.get("x-importance").and_then(Importance::of),
                 };
-                self.mind_the_clock(id, fx);
+                self.tools.mind_the_clock(id, fx);
                 self.elicit(key, asker, entry, elicitation, fx);
             }
         }
@@ -88,12 +86,12 @@ impl Model {
                 fx.push(answer(id, number, result));
             }
         }
-        self.mind_the_clock(id, fx);
+        self.tools.mind_the_clock(id, fx);
     }
 
     /// Resolves a path against the session's folder.
     fn absolute(&self, key: SessionKey, path: PathBuf) -> PathBuf {
-        match self.sessions.get(&key) {
+        match self.conversation.sessions.get(&key) {
             Some(session) => session.spec.cwd.join(path),
             None => path,
         }

@@ -8,10 +8,10 @@ use crate::workspace::feedback::Feedback;
 impl Model {
     /// Updates, in every chat, the report that is attached to the next prompt.
     pub(crate) fn refresh_feedback(&mut self) {
-        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        let keys: Vec<SessionKey> = self.conversation.sessions.keys().copied().collect();
         for key in keys {
             let feedback = self.workspace.feedback_of(key);
-            let Some(session) = self.sessions.get_mut(&key) else {
+            let Some(session) = self.conversation.sessions.get_mut(&key) else {
                 continue;
             };
             let entry = match (&feedback, session.along) {
@@ -35,7 +35,7 @@ impl Model {
     pub(crate) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
         let feedback = self.workspace.feedback_of(key);
         self.workspace.reviews.forget_rejected(key);
-        let session = self.sessions.get_mut(&key)?;
+        let session = self.conversation.sessions.get_mut(&key)?;
         let known = session.along.take();
         let feedback = feedback?;
         let entry = entry(&feedback, "told with this prompt");
@@ -48,7 +48,7 @@ impl Model {
 
     /// Discards the pending reports.
     pub(crate) fn drop_feedback(&mut self, session: Option<SessionKey>) {
-        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        let keys: Vec<SessionKey> = self.conversation.sessions.keys().copied().collect();
         for key in keys
             .into_iter()
             .filter(|key| session.is_none_or(|s| s == *key))

@@ -4,9 +4,6 @@
 //! Invariant: a change on disk counts unless a tool call has announced it: the first of the two
 //! moves the editor, and the other at most adds the row.
 
-use std::path::{Path, PathBuf};
-
-use super::{Named, Place, Step, Trail};
 use crate::conversation::transcript::Entry;
 use crate::model::Model;
 use crate::render::rawview;
@@ -15,22 +12,21 @@ use crate::render::toolview;
 use crate::spine::ids::SessionKey;
 use crate::text::Text;
 use crate::text::paths::normalized;
+use crate::view::follow::{Named, Place, Step, Trail};
 use crate::workspace::FileEdit;
 use acp::{ToolCallId, ToolContent, ToolKind};
-
-/// Maximum length of the description of an action, in characters.
-const MAX_DEED: usize = 50;
+use std::path::{Path, PathBuf};
 
 impl Model {
     /// Moves the agent to the place that a tool call names for the first time.
     pub(crate) fn follow_tool(&mut self, key: SessionKey, id: &ToolCallId) {
-        let Some(session) = self.sessions.get(&key) else {
+        let Some(session) = self.conversation.sessions.get(&key) else {
             return;
         };
         let Some(tool) = session.transcript.find_tool(id) else {
             return;
         };
-        let Some(trail) = self.following.trails.get_mut(&key) else {
+        let Some(trail) = self.view.following.trails.get_mut(&key) else {
             return;
         };
         let fresh = fresh(trail, tool);
@@ -49,9 +45,9 @@ impl Model {
         };
         let found = place.and_then(|(path, row)| Some((self.place_of(key, &path)?, row)));
         let Some((path, row)) = found else {
-            return self.following.renames(key, id, &deed);
+            return self.view.following.renames(key, id, &deed);
         };
-        if is_edit && let Some(trail) = self.following.trails.get_mut(&key) {
+        if is_edit && let Some(trail) = self.view.following.trails.get_mut(&key) {
             trail.announced.insert(path.clone());
         }
         let step = Step {
@@ -109,8 +105,10 @@ impl Model {
             after,
         } = edit;
         let (key, before) = (*key, before.as_ref());
-        let (Some(path), Some(session)) = (self.place_of(key, path), self.sessions.get(&key))
-        else {
+        let (Some(path), Some(session)) = (
+            self.place_of(key, path),
+            self.conversation.sessions.get(&key),
+        ) else {
             return;
         };
         let mut tools = session.transcript.entries().iter().rev();
@@ -120,7 +118,7 @@ impl Model {
         });
         let command = tool.filter(|tool| tool.kind == ToolKind::Execute);
         let deed = command.map_or_else(|| "edits".to_owned(), |tool| deed_of(tool));
-        let Some(trail) = self.following.trails.get_mut(&key) else {
+        let Some(trail) = self.view.following.trails.get_mut(&key) else {
             return;
         };
         let is_announced = trail.announced.remove(&path);
@@ -145,13 +143,13 @@ impl Model {
     /// Moves the agent, unless the report is about a turn that ended before.
     fn comes(&mut self, key: SessionKey, step: Step) {
         if self.is_at_work(key) || self.workspace.windows.is_open(key) {
-            self.following.comes(key, step);
+            self.view.following.comes(key, step);
         }
     }
 
     /// Returns the absolute path of a file that an agent has named, if the session may access it.
     fn place_of(&self, key: SessionKey, path: &Path) -> Option<PathBuf> {
-        let cwd = &self.sessions.get(&key)?.spec.cwd;
+        let cwd = &self.conversation.sessions.get(&key)?.spec.cwd;
         let path = normalized(&cwd.join(path));
         self.workspace
             .check_root(key, &path)
@@ -235,6 +233,9 @@ fn deed_of(tool: &ToolCall) -> String {
         None => words,
     }
 }
+
+/// Maximum length of the description of an action, in characters.
+const MAX_DEED: usize = 50;
 
 fn is_edit(tool: &ToolCall) -> bool {
     let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });

@@ -1,20 +1,17 @@
 //! The preview beside the review list: the change of the item under the cursor, as a diff.
 
-use super::items::{Item, What};
-use super::lines::in_full;
 use crate::model::Model;
 use crate::render::diffview;
 use crate::render::view::{Line, PreviewView};
+use crate::view::reviewlist::items::{Item, What};
+use crate::view::reviewlist::lines::in_full;
 use crate::workspace::ledger::Hunk;
 use crate::workspace::proposals::{FileProposal, Proposal};
 use crate::workspace::reviews::FileReview;
 
-/// Maximum number of lines of a preview: a longer diff needs its own buffer.
-const MAX_LINES: usize = 1000;
-
 impl Model {
     pub(super) fn preview(&self) -> PreviewView {
-        let Some(at) = self.list.at else {
+        let Some(at) = self.view.list.at else {
             return PreviewView::default();
         };
         let items = self.items();
@@ -24,7 +21,7 @@ impl Model {
         let Item { path, what, .. } = *item;
         let (row, lines) = match what {
             What::File(file) => {
-                let whole = self.whole_of(file);
+                let whole = self.view.whole_of(file);
                 let whole = whole
                     .iter()
                     .map(|whole| diffview::whole(in_full(whole), "AcpNotice"));
@@ -49,17 +46,12 @@ impl Model {
                 (Some(hunk.rows.start), proposed(file, place.hunk))
             }
         };
-        let mut title = self.relative(path);
+        let mut title = self.view.relative(path);
         if let Some(row) = row {
             title.push_str(&format!(":{}", row + 1));
         }
         PreviewView { title, lines }
     }
-}
-
-fn written(file: &FileReview, hunks: &[Hunk]) -> Vec<Line> {
-    let ledger = &file.ledger;
-    diffview::hunks_lines(ledger.base(), ledger.current(), hunks, MAX_LINES)
 }
 
 /// Returns the diff of a proposal, or of one of its hunks.
@@ -82,3 +74,11 @@ fn notes(proposal: &Proposal, file: &FileProposal) -> Vec<Line> {
     lines.extend(file.notes.iter().map(|note| note.line()));
     lines
 }
+
+fn written(file: &FileReview, hunks: &[Hunk]) -> Vec<Line> {
+    let ledger = &file.ledger;
+    diffview::hunks_lines(ledger.base(), ledger.current(), hunks, MAX_LINES)
+}
+
+/// Maximum number of lines of a preview: a longer diff needs its own buffer.
+const MAX_LINES: usize = 1000;

@@ -2,12 +2,13 @@
 //!
 //! Invariant: a turn ends only by the response to its own request, or because its agent ends.
 
-use serde_json::Value;
-
+use crate::conversation::agent::{Call, EARLY_UPDATES};
 use crate::conversation::attachment::{Attachment, Takes};
 use crate::conversation::plan::Place;
 use crate::conversation::queue::When;
-use crate::model::{Call, EARLY_UPDATES, Echo, Model, Stage, Turn, Usage};
+use crate::conversation::session::{Echo, Stage, Turn};
+use crate::conversation::usage::Usage;
+use crate::model::Model;
 use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;
@@ -15,11 +16,12 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use crate::tools;
 use acp::client::{self, PromptBlock};
 use acp::{Content, Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
+use serde_json::Value;
 
 impl Model {
     pub(crate) fn prompt(&mut self, key: SessionKey, prompt: Prompt, when: When, fx: &mut Effects) {
         let mut prompt = prompt;
-        self.take_attached(key, &mut prompt);
+        self.conversation.take_attached(key, &mut prompt);
         if prompt.is_empty() {
             fx.push(notify(
                 Level::Warn,
@@ -27,13 +29,13 @@ impl Model {
             ));
             return;
         }
-        let Some(session) = self.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         session.queue.push(prompt, when);
         let (agent, is_busy) = (session.agent, session.turn.is_some());
         let needs_login = session.login.is_needed;
-        if !agent.is_some_and(|agent| self.is_staying(agent)) {
+        if !agent.is_some_and(|agent| self.conversation.is_staying(agent)) {
             self.connect(key, fx);
         } else if needs_login {
             self.try_again(key, fx);
@@ -49,9 +51,13 @@ impl Model {
 
     /// Begins the turn of the first queued prompt, if the session is ready.
     pub(crate) fn next_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
-        let serving = self.sessions.get(&key).and_then(|session| session.agent);
-        let serving = serving.filter(|agent| self.is_staying(*agent));
-        let Some(session) = self.sessions.get_mut(&key) else {
+        let serving = self
+            .conversation
+            .sessions
+            .get(&key)
+            .and_then(|session| session.agent);
+        let serving = serving.filter(|agent| self.conversation.is_staying(*agent));
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         let is_busy = session.turn.is_some() || session.login.is_needed;
@@ -66,7 +72,7 @@ impl Model {
             .transcript
             .begin_turn(&prompt.shown(&session.spec.cwd));
         session.stop_reason = None;
-        self.following.turn_begins(key);
+        self.view.following.turn_begins(key);
         session.turn = Some(Turn {
             stage: Stage::Checkpoint(Box::new(prompt)),
             cancelled: false,
@@ -82,15 +88,19 @@ impl Model {
     ///
     /// If its agent was asked to end, the prompt waits for that end.
     pub(crate) fn send_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
-        let agent = self.sessions.get(&key).and_then(|session| session.agent);
-        let Some(agent) = agent.filter(|agent| self.is_staying(*agent)) else {
+        let agent = self
+            .conversation
+            .sessions
+            .get(&key)
+            .and_then(|session| session.agent);
+        let Some(agent) = agent.filter(|agent| self.conversation.is_staying(*agent)) else {
             return;
         };
         if !self.has_contents(agent, key, fx) {
             return;
         }
-        self.ask_chosen_option(key, None, fx);
-        let Some(session) = self.sessions.get_mut(&key) else {
+        self.conversation.ask_chosen_option(key, None, fx);
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         let (Some(id), Some(turn)) = (&session.id, &mut session.turn) else {
@@ -104,28 +114,33 @@ impl Model {
         let shown = prompt.shown(&session.spec.cwd);
         self.workspace.reviews.turns.begins(key, &shown);
         // A command is sent alone: an agent may ignore the rest of such a prompt.
-        let is_command =
-            (self.sessions.get(&key)).is_some_and(|session| session.is_command(&prompt));
+        let is_command = (self.conversation.sessions.get(&key))
+            .is_some_and(|session| session.is_command(&prompt));
         let feedback = (!is_command).then(|| self.take_feedback(key)).flatten();
-        let info = self.agents.get(&agent);
+        let info = self.conversation.agents.get(&agent);
         let takes = Takes::of(info.and_then(|agent| agent.info.as_ref()));
-        self.tell_left_out(key, &prompt, takes);
+        self.conversation.tell_left_out(key, &prompt, takes);
         let past = (!is_command)
-            .then(|| self.take_past(key, takes.embedded))
+            .then(|| self.conversation.take_past(key, takes.embedded))
             .flatten();
         let mut rest = prompt.text.clone();
         rest.push_str(feedback.as_deref().unwrap_or_default());
         if let Some(PromptBlock::Text(text)) = &past {
             rest.push_str(text);
         }
-        if let Some(turn) = self.sessions.get_mut(&key).and_then(|s| s.turn.as_mut()) {
+        if let Some(turn) = self
+            .conversation
+            .sessions
+            .get_mut(&key)
+            .and_then(|s| s.turn.as_mut())
+        {
             turn.spoke = false;
             turn.echo = Some(Echo {
                 rest,
                 taken: String::new(),
             });
         }
-        if let Some(session) = self.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.sessions.get_mut(&key) {
             session.login.keep(&prompt, feedback.as_deref());
         }
         // The user's words come first: agents look there for a command, and for a title.
@@ -133,10 +148,13 @@ impl Model {
         let all = std::mem::take(&mut prompt).into_blocks(takes);
         let all = all.into_iter().chain(last).chain(past);
         let params = client::prompt(&id, all.collect());
-        let Some(request) = self.request(agent, Call::Prompt(key), params, fx) else {
+        let Some(request) = self
+            .conversation
+            .request(agent, Call::Prompt(key), params, fx)
+        else {
             return;
         };
-        if let Some(session) = self.sessions.get_mut(&key)
+        if let Some(session) = self.conversation.sessions.get_mut(&key)
             && let Some(turn) = &mut session.turn
         {
             turn.stage = Stage::Answer(request);
@@ -155,12 +173,12 @@ impl Model {
 
     fn cancel_turn(&mut self, key: SessionKey, had_uses: bool, fx: &mut Effects) {
         self.cancel_questions(key, fx);
-        let Some(session) = self.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
         else {
-            if !self.cancel_login(key, fx) && !had_uses {
+            if !self.conversation.cancel_login(key, fx) && !had_uses {
                 fx.push(notify(Level::Info, "Nothing is running in this chat."));
             }
             return;
@@ -188,7 +206,7 @@ impl Model {
         result: Result<Value, RpcError>,
         fx: &mut Effects,
     ) {
-        let Some(session) = self.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         let is_asked = |stage: &Stage| matches!(stage, Stage::Answer(id) if *id == request);
@@ -225,25 +243,25 @@ impl Model {
         self.finish_turn(key, &reason, fx);
         if let Some(error) = refused {
             self.login_needed(agent, key, &error, fx);
-        } else if let Some(session) = self.sessions.get_mut(&key) {
+        } else if let Some(session) = self.conversation.sessions.get_mut(&key) {
             session.login.is_through();
         }
         self.next_prompt(key, fx);
     }
 
     pub(crate) fn finish_turn(&mut self, key: SessionKey, reason: &str, fx: &mut Effects) {
-        let Some(session) = self.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         let turn = session.turn.take();
         let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
         self.workspace.set_in_turn(key, false);
-        self.following.turn_ends(key);
-        self.feedback_is_dirty = true;
+        self.view.following.turn_ends(key);
+        self.conversation.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
         session.history.turn_ended(reason);
-        self.tools_turn_ends(key);
+        self.tools.tools_turn_ends(key);
         self.terminals.end_turn(key, is_cancelled, fx);
         if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
             self.workspace.ask_checkpoint(key, fx);
@@ -261,11 +279,11 @@ impl Model {
         update: Update,
         fx: &mut Effects,
     ) {
-        if let Some(key) = self.session_of(agent, &id) {
+        if let Some(key) = self.conversation.session_of(agent, &id) {
             self.apply_update(key, update, fx);
             return;
         }
-        let Some(state) = self.agents.get_mut(&agent) else {
+        let Some(state) = self.conversation.agents.get_mut(&agent) else {
             return;
         };
         let creating = |call: &Call| matches!(call, Call::NewSession(_));
@@ -285,7 +303,7 @@ impl Model {
         id: &SessionId,
         fx: &mut Effects,
     ) {
-        let Some(state) = self.agents.get_mut(&agent) else {
+        let Some(state) = self.conversation.agents.get_mut(&agent) else {
             return;
         };
         let early = std::mem::take(&mut state.early);
@@ -297,7 +315,7 @@ impl Model {
     }
 
     fn apply_update(&mut self, key: SessionKey, update: Update, fx: &mut Effects) {
-        let Some(session) = self.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         let Some(update) = session.opening.hold(update) else {
@@ -338,7 +356,7 @@ impl Model {
             }
             Update::Plan(entries) => {
                 let place = match session.turn {
-                    Some(_) => self.plan_place,
+                    Some(_) => self.conversation.plan_place,
                     None => Place::Transcript,
                 };
                 session.transcript.plan(entries, place);

@@ -3,22 +3,16 @@
 //! Invariant: the question shows the tool and all its arguments, regardless of how the agent
 //! describes the call and of the user's answers to the agent's own questions.
 
-use serde_json::{Map, Value as Json};
-
-use super::ToolResult;
-use super::uses::Wait;
 use crate::model::Model;
 use crate::questions::permission::Permission;
 use crate::render::toolcall::ToolCall;
 use crate::spine::asker::{Asker, Step};
 use crate::spine::cx::Effects;
 use crate::spine::ids::ToolUseId;
+use crate::tools::ToolResult;
+use crate::tools::uses::Wait;
 use acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
-
-/// The ids of the options.
-const ALLOW: &str = "allow";
-const ALWAYS: &str = "always";
-const REJECT: &str = "reject";
+use serde_json::{Map, Value as Json};
 
 impl Model {
     /// Runs a call if the user always allows its tool, or asks.
@@ -49,7 +43,7 @@ impl Model {
             option(ALWAYS, &always, OptionKind::AllowAlways),
             option(REJECT, "Reject", OptionKind::RejectOnce),
         ];
-        self.mind_the_clock(id, fx);
+        self.tools.mind_the_clock(id, fx);
         let asker = Asker::Tool(id, Step::Call);
         let permission = Permission::of_tool(options, call);
         self.ask_permission(session, asker, entry, permission, fx);
@@ -59,7 +53,7 @@ impl Model {
     fn question_of(&self, id: ToolUseId) -> Option<(ToolCall, ToolCallId)> {
         let of = self.tools.uses.get(&id)?;
         let entry = of.entry.clone()?;
-        let cwd = &self.sessions.get(&of.session)?.spec.cwd;
+        let cwd = &self.conversation.sessions.get(&of.session)?.spec.cwd;
         let arguments = of.arguments.clone().unwrap_or_default();
         let mut patch = of.patch(cwd)?;
         // A user's tool with this name may have other arguments.
@@ -87,7 +81,7 @@ impl Model {
             Some(ALLOW) => self.run_use(id, fx),
             Some(ALWAYS) => {
                 let always = (of.session, of.name.clone());
-                if self.is_as_asked(id) {
+                if self.tools.is_as_asked(id) {
                     self.tools.always.insert(always);
                 }
                 self.run_use(id, fx);
@@ -103,6 +97,13 @@ impl Model {
         }
     }
 }
+
+/// The ids of the options.
+const ALLOW: &str = "allow";
+
+const ALWAYS: &str = "always";
+
+const REJECT: &str = "reject";
 
 /// Returns the `edits` in the arguments as diffs.
 fn edits(

@@ -1,0 +1,115 @@
+//! One agent process, and the requests it has not answered.
+
+use crate::conversation::catalog::Listing;
+use crate::conversation::questions::PermissionRequest;
+use crate::spine::event::AgentSpec;
+use crate::spine::ids::SessionKey;
+use acp::client::{self, Initialized};
+use acp::{self, SessionId, Update, Way};
+use std::collections::{HashMap, HashSet};
+
+/// Timeouts for an agent's answers.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub control_ms: u64,
+}
+
+impl Default for Limits {
+    /// Half a minute more than a launcher needs to download its agent first.
+    fn default() -> Self {
+        Self { control_ms: 90_000 }
+    }
+}
+
+/// One process of an agent.
+#[derive(Debug)]
+pub struct Agent {
+    pub spec: AgentSpec,
+    pub state: AgentState,
+    pub info: Option<Initialized>,
+    /// The client's requests without a response.
+    pub pending: HashMap<u64, Call>,
+    /// The client's cancelled requests, which may still be answered.
+    pub given_up: HashSet<u64>,
+    pub next_id: u64,
+    /// Updates for sessions whose id is not known yet: they may precede the answer to
+    /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a log line.
+    pub early: Vec<(SessionId, Update)>,
+    /// Permissions of such sessions, held likewise.
+    pub early_permissions: Vec<PermissionRequest>,
+}
+
+/// How many updates, and permissions, are kept for sessions that are being created.
+pub const EARLY_UPDATES: usize = 1000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentState {
+    Starting,
+    Ready,
+    /// The client has asked it to end.
+    Leaving,
+}
+
+/// A request of the client, with the context of its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    Initialize,
+    NewSession(SessionKey),
+    LoadSession(SessionKey),
+    ResumeSession(SessionKey),
+    Prompt(SessionKey),
+    SetOption {
+        session: SessionKey,
+        /// The number of the change.
+        change: u64,
+        way: Way,
+    },
+    /// With the id of the log-in method.
+    Authenticate {
+        session: SessionKey,
+        method: String,
+    },
+    Logout(SessionKey),
+    /// One page of the list of stored sessions.
+    ListSessions(Box<Listing>),
+    CloseSession(SessionId),
+    DeleteSession(SessionId),
+    /// An abandoned opening request: its method, and the session's id if it has one. The session is
+    /// closed if the agent opens it.
+    Orphan(&'static str, Option<SessionId>),
+}
+
+impl Call {
+    pub fn method(&self) -> &'static str {
+        match self {
+            Call::Initialize => client::INITIALIZE,
+            Call::NewSession(_) => client::NEW_SESSION,
+            Call::LoadSession(_) => client::LOAD_SESSION,
+            Call::ResumeSession(_) => client::RESUME_SESSION,
+            Call::Prompt(_) => client::PROMPT,
+            Call::SetOption { way, .. } => match way {
+                Way::Config => client::SET_CONFIG_OPTION,
+                Way::Mode => client::SET_MODE,
+                Way::Model => client::SET_MODEL,
+            },
+            Call::Authenticate { .. } => client::AUTHENTICATE,
+            Call::Logout(_) => client::LOGOUT,
+            Call::ListSessions(_) => client::LIST_SESSIONS,
+            Call::CloseSession(_) => client::CLOSE_SESSION,
+            Call::DeleteSession(_) => client::DELETE_SESSION,
+            Call::Orphan(method, _) => method,
+        }
+    }
+
+    /// Returns the open session that the call concerns.
+    pub fn session(&self) -> Option<SessionKey> {
+        match self {
+            Call::NewSession(session)
+            | Call::LoadSession(session)
+            | Call::ResumeSession(session)
+            | Call::Prompt(session) => Some(*session),
+            Call::Authenticate { session, .. } | Call::Logout(session) => Some(*session),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Sessions that an agent stores: listing, deleting and closing them; requests about one session.
+//!
+//! Invariants: each request for a list gets one answer, even if the agent dies; an abandoned
+//! session is closed, even if the agent opens it late.
+
+use crate::conversation::agent::Call;
+use crate::model::Model;
+use crate::spine::cx::{Effects, log};
+use crate::spine::effect::Level;
+use crate::spine::ids::AgentKey;
+use acp::{RpcError, rpc};
+
+impl Model {
+    /// Fails a request that concerns one session or none.
+    pub(crate) fn call_failed(&mut self, agent: AgentKey, id: u64, why: &str, fx: &mut Effects) {
+        let pending = self
+            .conversation
+            .agents
+            .get(&agent)
+            .map(|agent| &agent.pending);
+        let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
+            return;
+        };
+        if let Some(key) = call.opens() {
+            let session = self
+                .conversation
+                .sessions
+                .get(&key)
+                .and_then(|it| it.id.clone());
+            self.conversation.orphan(agent, id, session, fx);
+            let text = format!("{why}: this chat has no session. A prompt asks for it again.");
+            return self.is_not_open(agent, key, text, fx);
+        }
+        fx.push(log(Level::Warn, why));
+        // The session waits for an answer that may come too late.
+        if !matches!(call, Call::Orphan(..)) {
+            self.conversation.cancel_request_of(agent, id, fx);
+        }
+        let error = RpcError::new(rpc::INTERNAL_ERROR, why);
+        self.conversation.fail(agent, call, error, fx);
+    }
+}

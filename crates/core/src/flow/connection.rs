@@ -1,0 +1,384 @@
+//! The life of an agent's process and its sessions: start, initialize, new session, end.
+//!
+//! Invariant: once a process has ended, no session, permission or turn waits for it.
+
+use crate::conversation::agent::{Agent, AgentState, Call};
+use crate::conversation::queue::tell_unsent;
+use crate::conversation::session::{Session, Stage};
+use crate::model::Model;
+use crate::spine::cx::{Effects, emit, log, notify};
+use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
+use crate::spine::ids::{AgentKey, SessionKey};
+use acp::RpcError;
+use acp::client::{self, PROTOCOL_VERSION};
+use serde_json::Value;
+
+impl Model {
+    pub(crate) fn open(&mut self, key: SessionKey, session: Session, fx: &mut Effects) {
+        if self.conversation.sessions.contains_key(&key) {
+            return;
+        }
+        let mut session = session;
+        self.conversation.logins.complete(&mut session.spec);
+        let is_it =
+            |other: &Session| other.id == session.id && other.spec.name == session.spec.name;
+        let is_open = session.id.is_some() && self.conversation.sessions.values().any(is_it);
+        self.workspace.open_session(key, session.folders(), fx);
+        self.conversation.sessions.insert(key, session);
+        self.view.following.opened(key);
+        if is_open {
+            self.conversation.is_open_elsewhere(key);
+        } else if !self.conversation.find_kept(key, fx) {
+            self.connect(key, fx);
+        }
+    }
+
+    /// Gives a session a process: a running one with the same command, or a new one.
+    pub(crate) fn connect(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.leave(key, fx);
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        session.options.begin();
+        let running = self
+            .conversation
+            .agents
+            .iter()
+            .filter(|_| !session.is_alone)
+            .find(|(_, agent)| agent.spec == session.spec && agent.state != AgentState::Leaving)
+            .map(|(agent, running)| (*agent, running.state));
+        if let Some((agent, state)) = running {
+            session.agent = Some(agent);
+            if state == AgentState::Ready {
+                self.ask_for_session(agent, key, fx);
+            }
+            return;
+        }
+        let spec = session.spec.clone();
+        let agent = self.conversation.new_agent_key();
+        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+            session.agent = Some(agent);
+        }
+        self.conversation.agents.insert(
+            agent,
+            Agent {
+                spec: spec.clone(),
+                state: AgentState::Starting,
+                info: None,
+                pending: Default::default(),
+                given_up: Default::default(),
+                next_id: 0,
+                early: Vec::new(),
+                early_permissions: Vec::new(),
+            },
+        );
+        fx.push(Effect::Host(HostEffect::Spawn { agent, spec }));
+    }
+
+    pub(crate) fn agent_failed(&mut self, agent: AgentKey, why: String, fx: &mut Effects) {
+        fx.push(notify(Level::Error, why.clone()));
+        self.bury(agent, "not started", Level::Error, why, fx);
+    }
+
+    pub(crate) fn agent_exited(
+        &mut self,
+        agent: AgentKey,
+        status: String,
+        stderr: &[String],
+        fx: &mut Effects,
+    ) {
+        let Some(gone) = self.conversation.agents.get(&agent) else {
+            return;
+        };
+        let name = gone.spec.name.clone();
+        if gone.state == AgentState::Leaving {
+            let text = format!("The agent \"{name}\" has ended ({status}).");
+            self.bury(agent, &status, Level::Info, text, fx);
+            return;
+        }
+        let mut text = format!("The agent \"{name}\" ended unexpectedly: {status}.");
+        let skipped = stderr.len().saturating_sub(STDERR_SHOWN);
+        for line in stderr.iter().skip(skipped) {
+            text.push_str("\n  ");
+            text.push_str(line);
+        }
+        text.push_str("\nThe next prompt starts it again; `:Acp log` has the rest.");
+        let short = format!("The agent \"{name}\" ended unexpectedly: {status}.");
+        fx.push(notify(Level::Error, short));
+        self.bury(agent, &status, Level::Error, text, fx);
+    }
+
+    /// Ends everything that waited for a process, and reports the prompts still in the queue.
+    fn bury(
+        &mut self,
+        agent: AgentKey,
+        status: &str,
+        level: Level,
+        text: String,
+        fx: &mut Effects,
+    ) {
+        for key in self.end_sessions(agent, status, level, &text, fx) {
+            self.conversation.tell_waiting(key);
+        }
+    }
+
+    /// Ends everything that waited for a process, and returns its sessions.
+    fn end_sessions(
+        &mut self,
+        agent: AgentKey,
+        status: &str,
+        level: Level,
+        text: &str,
+        fx: &mut Effects,
+    ) -> Vec<SessionKey> {
+        self.conversation.fail_calls(agent, fx);
+        let Some(gone) = self.conversation.agents.remove(&agent) else {
+            return Vec::new();
+        };
+        self.questions.forget_agent(agent);
+        let keys = self.conversation.sessions_of(agent);
+        for &key in &keys {
+            self.cancel_questions(key, fx);
+            let Some(session) = self.conversation.sessions.get_mut(&key) else {
+                continue;
+            };
+            session.transcript.cancel_tools();
+            session.transcript.notice(level, text.to_owned());
+            self.leave(key, fx);
+            fx.push(emit(Announcement::AgentExited {
+                session: key,
+                agent: gone.spec.name.clone(),
+                status: status.to_owned(),
+            }));
+        }
+        keys
+    }
+
+    /// Cancels everything a session expects from a process that no longer serves it.
+    pub(crate) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.cancel_questions(key, fx);
+        self.terminals.end_session(key, fx);
+        self.tools.shut_out_of_tools(key, fx);
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        session.agent = None;
+        session.opening.close();
+        session.login.reset();
+        session.transcript.cancel_tools();
+        session.compactions.end(&mut session.transcript);
+        if let Some(turn) = &mut session.turn {
+            if let Stage::Checkpoint(prompt) = &mut turn.stage {
+                session.queue.push_front(std::mem::take(prompt));
+            }
+            self.finish_turn(key, "agent_exited", fx);
+        }
+    }
+
+    /// Answers an agent's questions and asks it to end; its sessions are notified when it has
+    /// ended.
+    pub(crate) fn shut_down(&mut self, agent: AgentKey, fx: &mut Effects) {
+        for key in self.conversation.sessions_of(agent) {
+            self.cancel_questions(key, fx);
+            self.terminals.end_session(key, fx);
+        }
+        self.conversation.cancel_early_permissions(agent, fx);
+        if let Some(state) = self.conversation.agents.get_mut(&agent)
+            && state.state != AgentState::Leaving
+        {
+            state.state = AgentState::Leaving;
+            fx.push(Effect::Host(HostEffect::Shutdown { agent }));
+        }
+    }
+
+    pub(crate) fn stop(&mut self, key: SessionKey, fx: &mut Effects) {
+        match self
+            .conversation
+            .sessions
+            .get(&key)
+            .and_then(|session| session.agent)
+        {
+            Some(agent) => self.shut_down(agent, fx),
+            None => fx.push(notify(
+                Level::Info,
+                "No agent runs for this chat; a prompt starts it.",
+            )),
+        }
+    }
+
+    pub(crate) fn restart(&mut self, key: SessionKey, fx: &mut Effects) {
+        if let Some(agent) = self
+            .conversation
+            .sessions
+            .get(&key)
+            .and_then(|session| session.agent)
+        {
+            self.shut_down(agent, fx);
+            // The old process ends without supervision; its sessions are notified now.
+            let text = "The agent is started again.";
+            for other in self.end_sessions(agent, "restarted", Level::Info, text, fx) {
+                // The queue of this session is sent now.
+                if other != key {
+                    self.conversation.tell_waiting(other);
+                }
+            }
+        }
+        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+            session.opening.try_again();
+        }
+        self.connect(key, fx);
+    }
+
+    pub(crate) fn close(&mut self, key: SessionKey, fx: &mut Effects) {
+        self.cancel_questions(key, fx);
+        self.terminals.forget_session(key, fx);
+        self.questions.forget_session(key);
+        self.tools.forget_tools(key, fx);
+        let Some(mut session) = self.conversation.sessions.remove(&key) else {
+            return;
+        };
+        self.conversation.end_history(key, &mut session, fx);
+        self.view.following.closed(key);
+        tell_unsent(&session.queue, fx);
+        self.workspace.close_session(key, fx);
+        if let Some(agent) = session.agent {
+            self.conversation.abandon(agent, key, &session, fx);
+            if self.conversation.sessions_of(agent).is_empty() {
+                self.shut_down(agent, fx);
+            }
+        }
+    }
+
+    pub(crate) fn quit(&mut self, fx: &mut Effects) {
+        let agents: Vec<AgentKey> = self.conversation.agents.keys().copied().collect();
+        for agent in agents {
+            self.shut_down(agent, fx);
+        }
+    }
+
+    pub(crate) fn initialized(
+        &mut self,
+        agent: AgentKey,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let Some(state) = self.conversation.agents.get_mut(&agent) else {
+            return;
+        };
+        if state.state == AgentState::Leaving {
+            return;
+        }
+        let name = state.spec.name.clone();
+        let info = match result {
+            Ok(value) => client::initialized(&value),
+            Err(error) => Err(error.to_string()),
+        };
+        let info = match info {
+            Ok(info) => info,
+            Err(why) => {
+                let text = format!("The agent \"{name}\" could not be initialized: {why}");
+                self.give_up(agent, text, fx);
+                return;
+            }
+        };
+        if info.version != PROTOCOL_VERSION {
+            let text = format!(
+                "The agent \"{name}\" speaks version {} of the Agent Client Protocol, this \
+                 client speaks version {PROTOCOL_VERSION}: update whichever is older.",
+                info.version
+            );
+            self.give_up(agent, text, fx);
+            return;
+        }
+        state.info = Some(info);
+        state.state = AgentState::Ready;
+        for key in self.conversation.sessions_of(agent) {
+            self.ask_for_session(agent, key, fx);
+        }
+    }
+
+    /// Ends an unusable connection, and reports why.
+    fn give_up(&mut self, agent: AgentKey, text: String, fx: &mut Effects) {
+        self.shut_down(agent, fx);
+        fx.push(notify(Level::Error, text.clone()));
+        self.bury(agent, "unusable", Level::Error, text, fx);
+    }
+
+    /// Handles a request whose timeout has expired.
+    ///
+    /// If the request concerns one session of several, the others continue.
+    pub(crate) fn control_timeout(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
+        let pending = self
+            .conversation
+            .agents
+            .get(&agent)
+            .map(|agent| &agent.pending);
+        let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
+            return;
+        };
+        if let Call::SetOption {
+            session, change, ..
+        } = call
+        {
+            self.conversation.cancel_request_of(agent, id, fx);
+            let seconds = seconds(self.conversation.limits.control_ms);
+            let why = format!("no answer for {seconds} seconds");
+            self.conversation
+                .option_answered(agent, session, change, Err(why), fx);
+            return;
+        }
+        if let Some(key) = call.opens()
+            && let Some(session) = self.conversation.sessions.get_mut(&key)
+            && session.opening.is_telling()
+        {
+            return self.conversation.limit(agent, id, fx);
+        }
+        let name = self
+            .conversation
+            .agents
+            .get(&agent)
+            .map(|agent| agent.spec.name.clone());
+        let text = format!(
+            "The agent \"{}\" has not answered {} for {} seconds",
+            name.unwrap_or_default(),
+            call.method(),
+            seconds(self.conversation.limits.control_ms)
+        );
+        if !call.is_for_all()
+            || call
+                .opens()
+                .is_some_and(|key| self.conversation.serves_others(agent, key))
+        {
+            return self.call_failed(agent, id, &text, fx);
+        }
+        self.conversation.cancel_request_of(agent, id, fx);
+        let text = format!(
+            "{text} and was stopped. `:Acp log` shows what it printed; a prompt starts it again."
+        );
+        self.give_up(agent, text, fx);
+    }
+
+    /// Gives a session a separate process, because the one it was to share has refused it.
+    pub(crate) fn part(&mut self, key: SessionKey, why: &str, fx: &mut Effects) {
+        fx.push(log(Level::Warn, why));
+        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+            session.is_alone = true;
+            let text = "The agent takes no further session in the process that runs: this one gets \
+                        a process of its own.";
+            session.transcript.notice(Level::Info, text);
+        }
+        self.connect(key, fx);
+    }
+}
+
+/// Number of trailing stderr lines that the transcript shows.
+const STDERR_SHOWN: usize = 20;
+
+/// Returns a time in seconds as the user writes it in the configuration: `90`, `0.5`.
+fn seconds(ms: u64) -> String {
+    if ms.is_multiple_of(1000) {
+        (ms / 1000).to_string()
+    } else {
+        format!("{:.1}", ms as f64 / 1000.0)
+    }
+}

@@ -1,0 +1,251 @@
+//! Logging in to agents and out of them.
+//!
+//! Invariant: while a session's agent requires a log-in, nothing is sent in that session and no
+//! prompt of the user's is dropped: the prompts are sent once the agent accepts them.
+
+use crate::conversation::agent::AgentState;
+use crate::conversation::login::{LoginStep, Secrets};
+use crate::model::Model;
+use crate::spine::cx::{Effects, emit, notify};
+use crate::spine::effect::{Announcement, Level};
+use crate::spine::ids::{AgentKey, SessionKey};
+use acp::client::{AuthKind, AuthMethod};
+use acp::{RpcError, rpc};
+use serde_json::Value;
+
+impl Model {
+    /// Handles an agent's refusal to open a session, or to accept a prompt, before a log-in.
+    pub(crate) fn login_needed(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        error: &RpcError,
+        fx: &mut Effects,
+    ) {
+        let methods = self.conversation.auth_methods(agent);
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        if let Some(prompt) = session.login.sent.take() {
+            session.queue.push_front(*prompt);
+        }
+        session.login.is_needed = true;
+        if std::mem::take(&mut session.login.is_done_beside)
+            && !self.conversation.serves_somebody(agent)
+        {
+            return self.renew(agent, fx);
+        }
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        if !session.opening.is_open() {
+            session.opening.close();
+        }
+        let given = session.login.given.take();
+        if let Some(method) = methods
+            .iter()
+            .find(|method| Some(&method.id) == given.as_ref())
+        {
+            return self.conversation.authenticate(agent, key, method, None, fx);
+        }
+        let name = session.spec.name.clone();
+        let text = needed(&name, &methods, error);
+        session.transcript.notice(Level::Warn, text.clone());
+        fx.push(notify(Level::Warn, text.lines().next().unwrap_or_default()));
+        fx.push(emit(Announcement::LoginNeeded {
+            session: key,
+            agent: name,
+        }));
+    }
+
+    /// Logs the user in by a method that the agent offers.
+    pub(crate) fn login(
+        &mut self,
+        key: SessionKey,
+        method: &str,
+        step: LoginStep,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.conversation.sessions.get(&key) else {
+            return;
+        };
+        let name = session.spec.name.clone();
+        let Some(agent) = session
+            .agent
+            .filter(|agent| self.conversation.is_staying(*agent))
+        else {
+            self.restart(key, fx);
+            let text = format!(
+                "The agent \"{name}\" did not run, and is started: `:Acp login` again once it runs."
+            );
+            return fx.push(notify(Level::Warn, text));
+        };
+        let state = self
+            .conversation
+            .agents
+            .get(&agent)
+            .map(|agent| agent.state);
+        if state != Some(AgentState::Ready) {
+            let text = format!("The agent \"{name}\" is still starting.");
+            return fx.push(notify(Level::Warn, text));
+        }
+        let methods = self.conversation.auth_methods(agent);
+        let Some(method) = methods.iter().find(|known| known.id == method) else {
+            let text = format!("The agent \"{name}\" has no log-in called \"{method}\".");
+            return fx.push(notify(Level::Error, text));
+        };
+        match step {
+            LoginStep::Ask | LoginStep::Key(_)
+                if matches!(method.kind, AuthKind::Terminal { .. }) =>
+            {
+                let text = format!("The log-in \"{}\" needs a terminal.", method.name);
+                fx.push(notify(Level::Error, text));
+            }
+            LoginStep::Ask | LoginStep::Key(_)
+                if self.conversation.authenticating(agent).is_some() =>
+            {
+                let text = "A log-in is under way; `:Acp cancel` gives it up.";
+                fx.push(notify(Level::Warn, text));
+            }
+            LoginStep::Ask => self.conversation.authenticate(agent, key, method, None, fx),
+            LoginStep::Key(secret) => {
+                self.conversation
+                    .authenticate(agent, key, method, Some(&secret.0), fx);
+            }
+            LoginStep::Given(vars) => self.login_given(agent, key, method, &vars, fx),
+            LoginStep::Done => {
+                for key in self.conversation.sessions_of(agent) {
+                    if let Some(session) = self.conversation.sessions.get_mut(&key) {
+                        session.login.is_done_beside = session.login.is_needed;
+                    }
+                }
+                self.logged_in(agent, key, fx);
+            }
+        }
+    }
+
+    pub(crate) fn authenticated(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        method: &str,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        match result {
+            Ok(_) => self.logged_in(agent, key, fx),
+            Err(error) => {
+                let text = format!("The log-in by \"{method}\" has failed: {error}.");
+                fx.push(notify(Level::Error, text.clone()));
+                let text = format!("{text} `:Acp login` tries again, or another way.");
+                self.conversation.notice(key, Level::Error, text);
+            }
+        }
+    }
+
+    /// Resumes all sessions of a process that waited for a log-in.
+    fn logged_in(&mut self, agent: AgentKey, key: SessionKey, fx: &mut Effects) {
+        self.conversation.notice(key, Level::Info, "Logged in.");
+        let served = self.conversation.sessions_of(agent);
+        let waits = |key: &&SessionKey| {
+            let session = self.conversation.sessions.get(key);
+            session.is_some_and(|session| session.login.is_needed)
+        };
+        let waiting: Vec<SessionKey> = served.iter().filter(waits).copied().collect();
+        for key in waiting {
+            self.try_again(key, fx);
+        }
+    }
+
+    /// Gives variables to the agent; only a new process receives them.
+    fn login_given(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        method: &AuthMethod,
+        vars: &Secrets,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        session.login.given = Some(method.id.clone());
+        let name = session.spec.name.clone();
+        self.conversation.logins.add(&name, vars);
+        for session in self.conversation.sessions.values_mut() {
+            self.conversation.logins.complete(&mut session.spec);
+        }
+        if self.conversation.serves_somebody(agent) {
+            let text = "The agent gets what you have typed when it is started again: `:Acp restart` does that.";
+            return self.conversation.notice(key, Level::Info, text);
+        }
+        let text = "The agent is started again with what you have typed. It is kept as long as this Neovim runs.";
+        self.conversation.notice(key, Level::Info, text);
+        self.renew(agent, fx);
+    }
+
+    /// Moves the sessions of an unused process to a new one.
+    fn renew(&mut self, agent: AgentKey, fx: &mut Effects) {
+        let served = self.conversation.sessions_of(agent);
+        self.shut_down(agent, fx);
+        // The old process ends without supervision; no session depends on it.
+        self.conversation.agents.remove(&agent);
+        for key in served {
+            self.connect(key, fx);
+        }
+    }
+
+    /// Retries with an agent that required a log-in: the user may have logged in elsewhere.
+    pub(crate) fn try_again(&mut self, key: SessionKey, fx: &mut Effects) {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        let Some(agent) = session.agent.filter(|_| session.login.is_needed) else {
+            return;
+        };
+        if self.conversation.authenticating(agent).is_some() {
+            let text = "Queued: the prompt goes out after the log-in.";
+            return fx.push(notify(Level::Info, text));
+        }
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        session.login.is_needed = false;
+        match session.opening.is_open() {
+            true => self.next_prompt(key, fx),
+            false => self.ask_for_session(agent, key, fx),
+        }
+    }
+}
+
+fn needed(name: &str, methods: &[AuthMethod], error: &RpcError) -> String {
+    let mut text = match error.code {
+        rpc::AUTH_REQUIRED => format!(
+            "The agent \"{name}\" asks you to log in first ({}).",
+            error.message
+        ),
+        // Some agents report it in other words, or notice only once they have called their model.
+        _ => format!(
+            "The agent \"{name}\" could not open a session: {error}. It may want you to log in \
+             first."
+        ),
+    };
+    for method in methods {
+        text.push_str(&format!("\n  {}", method.name));
+        if let Some(description) = &method.description {
+            text.push_str(&format!(": {description}"));
+        }
+        if let AuthKind::EnvVar { vars } = &method.kind {
+            let names: Vec<&str> = vars.iter().map(|var| var.name.as_str()).collect();
+            text.push_str(&format!(" ({})", names.join(", ")));
+        }
+    }
+    text.push_str(match methods {
+        [] => {
+            "\nIt names no way to do that here: use its own command in a terminal. The next \
+             prompt asks it again; nothing you have written is lost."
+        }
+        _ => "\n`:Acp login` does that. What you have written goes out then.",
+    });
+    text
+}

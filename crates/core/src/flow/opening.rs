@@ -1,0 +1,247 @@
+//! Opening a session with its agent: a new one, or an existing one resumed.
+//!
+//! Invariants: a session keeps its id across processes until its agent has forgotten it; a
+//! conversation that an agent replays enters the transcript once, after the whole replay has
+//! arrived, and triggers no actions.
+
+use crate::conversation::agent::Call;
+use crate::conversation::connection::first_line;
+use crate::conversation::opening::{Ask, Stage};
+use crate::conversation::replay::{Item, Replay};
+use crate::model::Model;
+use crate::spine::cx::{Effects, emit, notify};
+use crate::spine::effect::{Announcement, Level};
+use crate::spine::ids::{AgentKey, SessionKey};
+use acp::client::{self, NewSession};
+use acp::{RpcError, ToolCallId, rpc};
+use serde_json::Value;
+
+impl Model {
+    /// Requests a session from an agent that is ready: a new one, or the previous one.
+    pub(crate) fn ask_for_session(&mut self, agent: AgentKey, key: SessionKey, fx: &mut Effects) {
+        let info = self
+            .conversation
+            .agents
+            .get(&agent)
+            .and_then(|agent| agent.info.as_ref());
+        let can = info.map(|info| info.sessions).unwrap_or_default();
+        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+            if !can.load {
+                session.show_kept();
+            }
+            let ask = session.ask(can);
+            self.send_ask(agent, key, ask, fx);
+        }
+    }
+
+    fn send_ask(&mut self, agent: AgentKey, key: SessionKey, ask: Ask, fx: &mut Effects) {
+        let setup = self.setup(agent, key, fx);
+        match ask {
+            Ask::New => {
+                let params = client::new_session(&setup);
+                self.conversation
+                    .request(agent, Call::NewSession(key), params, fx);
+            }
+            Ask::Resume(id) => {
+                let params = client::resume_session(&id, &setup);
+                self.conversation
+                    .request(agent, Call::ResumeSession(key), params, fx);
+            }
+            Ask::Load(id) => {
+                let params = client::load_session(&id, &setup);
+                self.conversation
+                    .request(agent, Call::LoadSession(key), params, fx);
+            }
+        }
+    }
+
+    pub(crate) fn session_created(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.conversation.served(agent, key) else {
+            return;
+        };
+        let name = session.spec.name.clone();
+        let created = match result {
+            Ok(value) => client::session_created(&value),
+            Err(error) if self.conversation.may_be_for_a_login(agent, &error) => {
+                if let Some(session) = self.conversation.sessions.get_mut(&key) {
+                    session.opening.close();
+                }
+                return self.login_needed(agent, key, &error, fx);
+            }
+            Err(error) => Err(format!(
+                "The agent \"{name}\" could not open a session: {error}.\n\
+                 `:Acp log` shows what it printed."
+            )),
+        };
+        match created {
+            Ok(created) => self.is_open(agent, key, created, fx),
+            Err(text) if self.conversation.serves_others(agent, key) => self.part(key, &text, fx),
+            Err(text) => self.is_not_open(agent, key, text, fx),
+        }
+    }
+
+    /// Handles an agent's answer to a request to resume a session.
+    pub(crate) fn session_is_back(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let info = self
+            .conversation
+            .agents
+            .get(&agent)
+            .and_then(|agent| agent.info.as_ref());
+        let can_load = info.is_some_and(|info| info.sessions.load);
+        let Some(session) = self.conversation.served(agent, key) else {
+            return;
+        };
+        let Some(id) = session.id.clone() else {
+            return;
+        };
+        match result {
+            Ok(value) => self.is_open(agent, key, client::session_loaded(id, &value), fx),
+            Err(error) if error.code == rpc::AUTH_REQUIRED => {
+                session.opening.close();
+                self.login_needed(agent, key, &error, fx);
+            }
+            Err(_) if can_load && matches!(session.opening.stage, Stage::Resuming) => {
+                let is_here = session.transcript.has_conversation();
+                session.opening.stage = Stage::Loading {
+                    replay: (!is_here).then(Replay::default),
+                    is_telling: false,
+                };
+                self.send_ask(agent, key, Ask::Load(id), fx);
+            }
+            Err(error) => {
+                session.show_kept();
+                session.opening.is_refused = true;
+                let text = format!(
+                    "The agent \"{}\" could not go on with the session \"{}\": {error}.\n\
+                     `:Acp restart` tries again; a prompt begins a new session here.",
+                    session.spec.name, id.0
+                );
+                self.is_not_open(agent, key, text, fx);
+            }
+        }
+    }
+
+    fn is_open(&mut self, agent: AgentKey, key: SessionKey, now: NewSession, fx: &mut Effects) {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        session.id = Some(now.session.clone());
+        let name = session.spec.name.clone();
+        let opening = &mut session.opening;
+        let before = std::mem::replace(&mut opening.stage, Stage::Open);
+        let is_loaded = match before {
+            Stage::New(instead) => {
+                opening.has_past = false;
+                opening.is_refused = false;
+                session.history.is_to_be_told = instead.is_some();
+                if let Some(text) = instead {
+                    session.transcript.notice(Level::Warn, text);
+                }
+                false
+            }
+            Stage::Loading { replay, .. } => {
+                if let Some(replay) = replay {
+                    self.told_again(key, replay);
+                }
+                true
+            }
+            Stage::Resuming | Stage::Open | Stage::Closed => true,
+        };
+        fx.push(emit(Announcement::SessionStarted {
+            session: key,
+            agent: name,
+            id: now.session.clone(),
+            is_loaded,
+        }));
+        self.conversation.options_came(key, now.options, fx);
+        self.take_early_updates(agent, key, &now.session, fx);
+        self.next_prompt(key, fx);
+    }
+
+    /// Detaches a session from an agent that could not open it; others on the same process keep
+    /// theirs.
+    pub(crate) fn is_not_open(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        text: String,
+        fx: &mut Effects,
+    ) {
+        // The agent may have sent a question while it opened the session.
+        self.leave(key, fx);
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        session.transcript.notice(Level::Error, text.clone());
+        self.conversation.tell_waiting(key);
+        fx.push(notify(Level::Error, first_line(&text)));
+        if self.conversation.sessions_of(agent).is_empty() {
+            self.shut_down(agent, fx);
+        }
+    }
+
+    /// Ends a load; past actions are not repeated.
+    fn told_again(&mut self, key: SessionKey, replay: Replay) {
+        let session = self.conversation.sessions.get(&key);
+        if replay.is_empty() && session.is_some_and(|it| !it.transcript.has_conversation()) {
+            return self.conversation.nothing_was_told(key);
+        }
+        self.tell_again(key, replay);
+        // The agent does not report how they ended.
+        let told = self.terminals.end_all_told(key);
+        self.conversation.terminals_told.pass_over(told);
+        let asked = |id: &ToolCallId| self.questions.are_about(key, id);
+        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+            session.transcript.cancel_tools_but(asked);
+            session.compactions.end(&mut session.transcript);
+            session.transcript.end_turn();
+            session.transcript.progress.forget();
+            session.is_told_again();
+        }
+    }
+
+    /// Moves the replay so far into the transcript, so that a question asked now follows it.
+    pub(crate) fn tell_so_far(&mut self, key: SessionKey) {
+        let session = self.conversation.sessions.get_mut(&key);
+        if let Some(Stage::Loading {
+            replay: Some(replay),
+            ..
+        }) = session.map(|session| &mut session.opening.stage)
+        {
+            let replay = std::mem::take(replay);
+            self.tell_again(key, replay);
+        }
+    }
+
+    /// Appends a replayed conversation to the transcript.
+    fn tell_again(&mut self, key: SessionKey, replay: Replay) {
+        if replay.is_cut() {
+            let text = "The beginning of this conversation is not shown: it is too long.";
+            self.conversation.notice(key, Level::Info, text);
+        }
+        for item in replay.into_items() {
+            if let Item::Tool(told) = item {
+                self.merge_told(key, told.patch, told.news, &told.terminals);
+            } else if let Some(session) = self.conversation.sessions.get_mut(&key) {
+                match item {
+                    Item::Compaction(patch) => {
+                        session.compactions.merge(patch, &mut session.transcript);
+                    }
+                    item => session.transcript.tell_again(item),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Queued prompts, which wait until the session is ready or the turn has ended.
+//!
+//! Invariant: a prompt leaves the queue only when its turn begins, or when the user removes it or
+//! closes the session: it stays if the agent ends, requires a log-in, or the turn is cancelled.
+
+use crate::conversation::queue::QueueAction;
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
+use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::event::Prompt;
+use crate::spine::ids::{QueueId, SessionKey};
+
+impl Model {
+    /// Carries out the user's action on a queued prompt.
+    pub(crate) fn queue_action(
+        &mut self,
+        key: SessionKey,
+        id: QueueId,
+        action: QueueAction,
+        fx: &mut Effects,
+    ) {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        if let QueueAction::Move(by) = action {
+            return session.queue.shift(id, by);
+        }
+        let Some(prompt) = session.queue.take(id) else {
+            let text = "This prompt waits no longer: it has been sent, or taken out.";
+            fx.push(notify(Level::Info, text));
+            return;
+        };
+        match action {
+            QueueAction::Edit => {
+                let effect = EditorEffect::PutPrompt {
+                    session: key,
+                    prompt,
+                };
+                fx.push(Effect::Editor(effect));
+            }
+            QueueAction::SendNow => self.send_first(key, prompt, fx),
+            QueueAction::Remove | QueueAction::Move(_) => {}
+        }
+    }
+
+    /// Sends a prompt before all others, at once; the running turn is cancelled.
+    pub(crate) fn send_first(&mut self, key: SessionKey, prompt: Prompt, fx: &mut Effects) {
+        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            return;
+        };
+        session.queue.push_front(prompt);
+        let (agent, is_busy) = (session.agent, session.turn.is_some());
+        if !agent.is_some_and(|agent| self.conversation.is_staying(agent)) {
+            self.connect(key, fx);
+        } else if is_busy {
+            self.cancel(key, fx);
+        }
+        self.next_prompt(key, fx);
+    }
+}

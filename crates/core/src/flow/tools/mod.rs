@@ -1,0 +1,9 @@
+//! Calls of Neovim's tools, from the agent's request to the result.
+
+mod asks;
+mod clock;
+mod door;
+mod permit;
+mod shown;
+mod twin;
+mod uses;

@@ -1,0 +1,253 @@
+//! The life of a call: announced, permitted, run, answered.
+//!
+//! Invariants: a call is removed and answered in one step; it runs only after it was permitted. A
+//! call that is incomplete when its turn is cancelled is answered once it is complete, and never
+//! runs.
+
+use crate::model::Model;
+use crate::spine::asker::Asker;
+use crate::spine::cx::{Effects, log};
+use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
+use crate::spine::ids::{SessionKey, ToolUseId};
+use crate::tools::clock::Clock;
+use crate::tools::uses::{Stage, Use};
+use crate::tools::{Progress, ToolPermission, ToolResult};
+use acp::ToolStatus;
+use serde_json::{Map, Value as Json};
+
+impl Model {
+    pub(crate) fn tool_begun(
+        &mut self,
+        id: ToolUseId,
+        session: SessionKey,
+        name: String,
+        _fx: &mut Effects,
+    ) {
+        if self.tools.uses.contains_key(&id) || !self.conversation.sessions.contains_key(&session) {
+            return;
+        }
+        let spec = self.tools.defined.get(&name).cloned();
+        let mut begun = Use::new(session, name, spec);
+        let is_served = self.takes_tool_uses(session);
+        if !is_served {
+            begun.stage = Stage::Dropped;
+        }
+        let is_announced = self.find_twin(&begun).is_some();
+        self.tools.uses.insert(id, begun);
+        if is_served && !is_announced {
+            self.show_use(id, ToolStatus::Pending, None);
+        }
+    }
+
+    pub(crate) fn tool_used(
+        &mut self,
+        id: ToolUseId,
+        session: SessionKey,
+        name: String,
+        arguments: Result<Map<String, Json>, String>,
+        fx: &mut Effects,
+    ) {
+        let known = self.tools.uses.get(&id);
+        if known.is_some_and(Use::is_complete) {
+            return fx.push(log(Level::Error, format!("tool call {} came twice", id.0)));
+        }
+        let spec = self.tools.defined.get(&name).cloned();
+        let known = self.tools.uses.remove(&id);
+        let mut used = known.unwrap_or_else(|| Use::new(session, name.clone(), spec.clone()));
+        // The complete call and the tool's present definition are authoritative.
+        used.clock = Clock::new(spec.as_ref().and_then(|spec| spec.limit_ms));
+        used.spec = spec.clone();
+        used.name = name;
+        let is_dropped = used.stage == Stage::Dropped;
+        used.stage = Stage::Asked;
+        let (arguments, wrong) = match arguments {
+            Ok(arguments) => (arguments, None),
+            Err(words) => (Map::new(), Some(words)),
+        };
+        used.arguments = Some(arguments);
+        self.tools.uses.insert(id, used);
+        self.meet_announced(id);
+        if let Some(words) = wrong {
+            // The host has answered it.
+            return self.forget_use(id, ToolStatus::Failed, &ToolResult::error(words));
+        }
+        if is_dropped || !self.takes_tool_uses(session) {
+            return self.cancel_use(id, fx);
+        }
+        self.show_use(id, ToolStatus::Pending, None);
+        if let Some(turn) = self
+            .conversation
+            .sessions
+            .get_mut(&session)
+            .and_then(|session| session.turn.as_mut())
+        {
+            turn.spoke = true;
+        }
+        match spec.filter(|spec| spec.is_on) {
+            None => self.stop_use(id, not_offered(), fx),
+            Some(spec) => match spec.permission {
+                ToolPermission::Allow => self.run_use(id, fx),
+                ToolPermission::Ask => self.ask_for_use(id, fx),
+                ToolPermission::Reject => {
+                    let text = "The user's configuration lets nobody call this tool: go on \
+                                without it.";
+                    self.stop_use(id, ToolResult::error(text), fx);
+                }
+            },
+        }
+    }
+
+    /// Returns whether a session's agent may call tools now.
+    fn takes_tool_uses(&self, key: SessionKey) -> bool {
+        let Some(session) = self.conversation.sessions.get(&key) else {
+            return false;
+        };
+        let is_cancelled = session.turn.as_ref().is_some_and(|turn| turn.cancelled);
+        !is_cancelled
+            && session
+                .agent
+                .is_some_and(|agent| self.conversation.is_staying(agent))
+    }
+
+    /// Runs the handler of a permitted call.
+    pub(super) fn run_use(&mut self, id: ToolUseId, fx: &mut Effects) {
+        let Some(of) = self.tools.uses.get(&id) else {
+            return;
+        };
+        let tool = self.tools.defined.get(&of.name);
+        if !tool.is_some_and(|tool| tool.is_on) {
+            // Switched off while the user was asked.
+            return self.stop_use(id, not_offered(), fx);
+        }
+        if !self.tools.is_as_asked(id) {
+            let text = "The tool was defined anew while the user was asked: ask for the list of \
+                        tools, and call it again.";
+            return self.stop_use(id, ToolResult::error(text), fx);
+        }
+        let Some(of) = self.tools.uses.get_mut(&id) else {
+            return;
+        };
+        of.stage = Stage::Running;
+        let (session, name) = (of.session, of.name.clone());
+        let arguments = of.arguments.clone().unwrap_or_default();
+        let roots = self
+            .conversation
+            .sessions
+            .get(&session)
+            .map(|of| of.roots.clone());
+        self.show_use(id, ToolStatus::InProgress, None);
+        self.tools.mind_the_clock(id, fx);
+        fx.push(Effect::Editor(EditorEffect::RunTool {
+            id,
+            session,
+            name,
+            roots: roots.unwrap_or_default(),
+            arguments,
+        }));
+    }
+
+    pub(crate) fn tool_progressed(&mut self, id: ToolUseId, progress: Progress, fx: &mut Effects) {
+        let Some(of) = self.tools.uses.get_mut(&id).filter(|of| of.is_running()) else {
+            return;
+        };
+        of.clock.has_told(progress.clone());
+        self.show_progress(id, &progress);
+        fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
+    }
+
+    pub(crate) fn tool_done(&mut self, id: ToolUseId, result: ToolResult, fx: &mut Effects) {
+        let of = self.tools.uses.get(&id);
+        if !of.is_some_and(Use::is_running) {
+            let line = format!("tool call {} is over already", id.0);
+            return fx.push(log(Level::Debug, line));
+        }
+        let status = match result.is_error {
+            true => ToolStatus::Failed,
+            false => ToolStatus::Completed,
+        };
+        self.end_use(id, status, result, fx);
+    }
+
+    pub(crate) fn tool_given_up(&mut self, id: ToolUseId, fx: &mut Effects) {
+        match self.tools.uses.get(&id) {
+            Some(of) if of.is_complete() => {
+                if of.is_asking() {
+                    let text = format!(
+                        "The agent waits no longer for your answer to: {}.",
+                        of.headline()
+                    );
+                    fx.notice(of.session, Level::Info, text);
+                }
+                self.cancel_use(id, fx);
+            }
+            Some(_) => self.forget_use(id, ToolStatus::Cancelled, &cancelled()),
+            None => {}
+        }
+    }
+
+    /// Ends all calls of a session; returns whether it had any.
+    pub(crate) fn cancel_uses(&mut self, key: SessionKey, fx: &mut Effects) -> bool {
+        let of_session = |of: &(&ToolUseId, &Use)| of.1.session == key;
+        let ids = self.tools.uses.iter().filter(of_session);
+        let ids: Vec<ToolUseId> = ids.map(|(id, _)| *id).collect();
+        for &id in &ids {
+            match self.tools.uses.get_mut(&id) {
+                Some(of) if of.is_complete() => self.cancel_use(id, fx),
+                Some(of) if of.stage == Stage::Coming => {
+                    of.stage = Stage::Dropped;
+                    self.show_use(id, ToolStatus::Cancelled, None);
+                }
+                _ => {}
+            }
+        }
+        !ids.is_empty()
+    }
+
+    /// Ends a call that was cancelled.
+    fn cancel_use(&mut self, id: ToolUseId, fx: &mut Effects) {
+        self.tools.halt(id, fx);
+        self.end_use(id, ToolStatus::Cancelled, cancelled(), fx);
+    }
+
+    /// Ends a call that failed.
+    pub(super) fn stop_use(&mut self, id: ToolUseId, result: ToolResult, fx: &mut Effects) {
+        self.tools.halt(id, fx);
+        self.end_use(id, ToolStatus::Failed, result, fx);
+    }
+
+    /// Removes a call and answers it; withdraws its pending requests.
+    fn end_use(&mut self, id: ToolUseId, status: ToolStatus, result: ToolResult, fx: &mut Effects) {
+        let open = self.tools.uses.get_mut(&id);
+        let open = open.map(|of| std::mem::take(&mut of.open));
+        self.forget_use(id, status, &result);
+        for step in open.unwrap_or_default().into_keys() {
+            let asker = Asker::Tool(id, step);
+            let _ =
+                self.withdraw_question(&asker, fx) || self.workspace.file_taken_back(&asker, fx);
+        }
+        fx.push(Effect::Host(HostEffect::AnswerTool { id, result }));
+    }
+
+    /// Shows how a call ended, and removes it.
+    fn forget_use(&mut self, id: ToolUseId, status: ToolStatus, result: &ToolResult) {
+        // The status already says that it was cancelled.
+        let result = (status != ToolStatus::Cancelled).then_some(result);
+        self.show_use(id, status, result);
+        let Some(mut of) = self.tools.uses.remove(&id) else {
+            return;
+        };
+        for token in of.clock.stop() {
+            self.tools.timers.take(token);
+        }
+        self.tools.remember_use(of);
+    }
+}
+
+fn not_offered() -> ToolResult {
+    ToolResult::error("Neovim offers no such tool (any more): ask for the list of tools anew.")
+}
+
+/// Returns the answer to a cancelled call, which the caller usually ignores.
+fn cancelled() -> ToolResult {
+    ToolResult::error("The call was cancelled.")
+}

@@ -1,0 +1,94 @@
+//! Following: the place of each session's agent, and the place to which the editor follows it.
+//!
+//! Invariants: each new place gets a higher number than all before; a repeated report of the same
+//! place gets none. An agent is marked only while its turn runs and it does not wait for the user.
+
+mod places;
+
+use crate::model::Model;
+use crate::render::view::{AgentMark, FollowTarget, FollowView, Frame, Patch};
+use crate::spine::cx::{Effects, notify};
+use crate::spine::effect::Level;
+use crate::spine::ids::{BufId, SessionKey};
+use crate::view::follow::Follow;
+use std::path::Path;
+
+impl Model {
+    /// Sets the mode, or toggles it if `mode` is `None`.
+    pub(crate) fn follow(&mut self, key: SessionKey, mode: Option<Follow>, fx: &mut Effects) {
+        let is_at_work = self.is_at_work(key);
+        let default = self.view.following.default;
+        let Some(trail) = self.view.following.trails.get_mut(&key) else {
+            return;
+        };
+        let toggled = match (trail.mode, default) {
+            (Follow::Off, Follow::Edits) => Follow::Edits,
+            (Follow::Off, _) => Follow::On,
+            _ => Follow::Off,
+        };
+        trail.mode = mode.unwrap_or(toggled);
+        if !is_at_work {
+            // The place of a turn that has ended is of no interest.
+            (trail.last, trail.edited) = (None, None);
+        }
+        fx.push(notify(Level::Info, trail.mode.told()));
+        self.view.following.dirty.insert(key);
+    }
+
+    fn is_at_work(&self, key: SessionKey) -> bool {
+        let session = self.conversation.sessions.get(&key);
+        session.is_some_and(|session| session.turn.is_some())
+    }
+
+    /// Adds patches for the agents whose view has changed.
+    pub(crate) fn follow_patches(&mut self, frame: &mut Frame) {
+        if self.questions.is_dirty() {
+            self.view
+                .following
+                .dirty
+                .extend(self.view.following.trails.keys());
+        }
+        for session in std::mem::take(&mut self.view.following.dirty) {
+            let view = self.follow_view(session);
+            frame.patches.push(Patch::Follow { session, view });
+        }
+    }
+
+    fn follow_view(&self, key: SessionKey) -> FollowView {
+        let trail = self.view.following.trails.get(&key);
+        let (Some(trail), Some(session)) = (trail, self.conversation.sessions.get(&key)) else {
+            return FollowView::default();
+        };
+        let buffer =
+            |path: &Path| -> Option<BufId> { Some(self.workspace.documents.find(path)?.0) };
+        let is_at_work = session.turn.is_some();
+        // What it has asked for stands there.
+        let is_waiting = self.questions.wait_in(key);
+        let mark = trail.last.as_ref();
+        let mark = mark.filter(|_| is_at_work && !is_waiting);
+        let target = match trail.mode {
+            Follow::Off => None,
+            Follow::On => trail.last.as_ref(),
+            Follow::Edits => trail.edited.as_ref(),
+        };
+        FollowView {
+            mode: trail.mode,
+            mark: mark.and_then(|place| {
+                Some(AgentMark {
+                    number: place.number,
+                    buf: buffer(&place.path)?,
+                    row: place.row.unwrap_or(0),
+                    label: format!("{} {}", session.spec.name, place.deed),
+                })
+            }),
+            target: target.map(|place| FollowTarget {
+                number: place.number,
+                path: place.path.clone(),
+                row: place.row,
+                buf: buffer(&place.path),
+                roots: session.roots.clone(),
+                is_over: !is_at_work,
+            }),
+        }
+    }
+}

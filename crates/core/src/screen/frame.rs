@@ -1,0 +1,236 @@
+//! Frames: the changes of the screen since the last frame, composed when the editor asks for one.
+//!
+//! Invariant: the editor is woken once per batch of changes, and at most one frame is pending; a
+//! blocked editor costs no memory except the transcript itself.
+
+use crate::conversation::session::{Phase, Session};
+use crate::model::Model;
+use crate::render::ops::Ops;
+use crate::render::view::{Frame, Group, Patch};
+use crate::spine::cx::Effects;
+use crate::spine::effect::{EditorEffect, Effect};
+use crate::spine::ids::SessionKey;
+use crate::text::plural;
+use crate::view::chat::{Budget, Means};
+use crate::view::frame::Composing;
+use crate::workspace::reviews::FileReview;
+use acp::Purpose;
+use std::collections::BTreeMap;
+
+impl Model {
+    /// Wakes the editor if something is dirty and it was not woken yet.
+    pub(crate) fn wake_if_dirty(&mut self, fx: &mut Effects) {
+        if !self.view.frame.woken && !self.view.frame.is_composing() && self.is_dirty() {
+            self.view.frame.woken = true;
+            fx.push(Effect::Editor(EditorEffect::Wake));
+        }
+    }
+
+    fn is_dirty(&self) -> bool {
+        self.questions.is_dirty()
+            || !self.workspace.reviews.dirty.is_empty()
+            || self.view.list.is_dirty()
+            || self.terminals.is_dirty()
+            || self.view.following.is_dirty()
+            || !self.view.frame.folds_wanted.is_empty()
+            || self.conversation.sessions.values().any(|session| {
+                !session.transcript.dirty().is_empty()
+                    || session.transcript.plans.is_dirty()
+                    || session.queue.is_dirty()
+                    || session.attached.is_dirty()
+            })
+            || self
+                .conversation
+                .sessions
+                .keys()
+                .any(|key| self.view.frame.titles.get(key) != Some(&self.chat_title(*key)))
+    }
+
+    /// Handles the loading of a language: texts that waited for it become dirty.
+    pub(crate) fn language_loaded(&mut self, language: &str) {
+        self.view.languages.loaded(language);
+        for session in self.conversation.sessions.values_mut() {
+            session.transcript.language_came();
+        }
+        self.view.frame.question_is_plain |= !self.question_is_rendered();
+    }
+
+    /// Composes the frame that the editor requested, or a slice of it.
+    pub(crate) fn compose(&mut self, fx: &mut Effects) {
+        self.view.frame.woken = false;
+        if !self.view.frame.is_composing() {
+            self.refresh_terminals();
+        }
+        let mut composing = self
+            .view
+            .frame
+            .composing
+            .take()
+            .unwrap_or_else(|| Composing {
+                chats: BTreeMap::new(),
+                budget: Budget::new(self.view.frame.behind),
+            });
+        let more = self.render_slice(&mut composing);
+        if more && composing.budget.is_left() {
+            self.view.frame.composing = Some(composing);
+            return;
+        }
+        self.view.frame.behind = if more { self.view.frame.behind + 1 } else { 0 };
+        let mut frame = Frame::default();
+        self.chat_patches(composing.chats, &mut frame);
+        // The remaining requests are for closed sessions.
+        self.view.frame.folds_wanted.clear();
+        for (key, session) in &mut self.conversation.sessions {
+            if let Some(view) = session.transcript.plans.take_view() {
+                frame.patches.push(Patch::Plan {
+                    session: *key,
+                    view,
+                });
+            }
+        }
+        self.conversation.queue_patches(&mut frame);
+        self.title_patches(&mut frame);
+        self.conversation.attached_patches(&mut frame);
+        self.follow_patches(&mut frame);
+        self.question_patch(&mut frame);
+        if !self.workspace.reviews.dirty.is_empty() {
+            self.view.list.touch();
+        }
+        self.list_patches(&mut frame);
+        frame.patches.extend(self.terminals.shown_patches());
+        for path in std::mem::take(&mut self.workspace.reviews.dirty) {
+            let found = self.workspace.documents.find(&path);
+            if let Some((buf, document)) = found {
+                let file = self.workspace.reviews.get_mut(&document.path);
+                let mut hunks = file.map(FileReview::views).unwrap_or_default();
+                let proposed = self.workspace.proposals.views(&document.path);
+                if !proposed.is_empty() {
+                    hunks.extend(proposed);
+                    hunks.sort_by_key(|hunk| hunk.row);
+                }
+                if !hunks.is_empty() {
+                    self.workspace.reviews.drawn.insert(document.path.clone());
+                }
+                let tick = document.state.tick;
+                frame.patches.push(Patch::Review { buf, tick, hunks });
+            }
+        }
+        fx.push(Effect::Editor(EditorEffect::Frame(frame)));
+    }
+
+    /// Renders a slice of the first dirty chat; returns whether more is left.
+    fn render_slice(&mut self, composing: &mut Composing) -> bool {
+        let is_dirty = |session: &&mut Session| !session.transcript.dirty().is_empty();
+        let mut sessions = self.conversation.sessions.iter_mut();
+        let Some((key, session)) = sessions.find(|(_, session)| is_dirty(session)) else {
+            return false;
+        };
+        let mut means = Means {
+            budget: &mut composing.budget,
+            languages: &mut self.view.languages,
+            ops: composing.chats.entry(*key).or_default(),
+            cwd: &session.spec.cwd,
+        };
+        session.chat.render(&mut session.transcript, &mut means)
+            || sessions.any(|(_, session)| is_dirty(&session))
+    }
+
+    fn chat_patches(&mut self, mut chats: BTreeMap<SessionKey, Ops>, frame: &mut Frame) {
+        for (key, session) in &self.conversation.sessions {
+            let mut ops = chats.remove(key).unwrap_or_default();
+            if self.view.frame.folds_wanted.remove(key) {
+                ops.set_folds(session.chat.folds());
+            }
+            let ops = ops.into_ops();
+            if !ops.is_empty() {
+                frame.patches.push(Patch::Chat { session: *key, ops });
+            }
+        }
+    }
+
+    fn question_patch(&mut self, frame: &mut Frame) {
+        let is_rendered = self.question_is_rendered();
+        let was_plain = std::mem::replace(&mut self.view.frame.question_is_plain, !is_rendered);
+        let is_better = was_plain && is_rendered;
+        if self.questions.is_dirty() || is_better {
+            self.questions.show();
+            frame.patches.push(Patch::Question(self.question_view()));
+        }
+    }
+
+    fn question_is_rendered(&self) -> bool {
+        let open = self.questions.front();
+        let tool = open.and_then(|open| self.conversation.question_call(open));
+        tool.is_none_or(|tool| tool.texts.is_rendered())
+    }
+
+    fn title_patches(&mut self, frame: &mut Frame) {
+        let keys: Vec<SessionKey> = self.conversation.sessions.keys().copied().collect();
+        for key in keys {
+            let title = self.chat_title(key);
+            if self.view.frame.titles.get(&key) != Some(&title) {
+                self.view.frame.titles.insert(key, title.clone());
+                let session = key;
+                frame.patches.push(Patch::ChatTitle { session, title });
+            }
+        }
+    }
+
+    /// Returns the parts of the chat's window bar, the most important first: parts that do not fit
+    /// are dropped from the end.
+    fn chat_title(&self, key: SessionKey) -> Vec<(String, Group)> {
+        let Some(session) = self.conversation.sessions.get(&key) else {
+            return Vec::new();
+        };
+        let phase = self.phase(key);
+        let (word, group) = match phase {
+            Phase::Starting => ("starting", "AcpToolPending"),
+            Phase::Idle => ("idle", "AcpDim"),
+            Phase::Running => ("working", "AcpToolRunning"),
+            Phase::Waiting => ("waits for you", "AcpWarning"),
+            Phase::Dead => ("not running", "AcpToolFailed"),
+        };
+        let cancelled = session.turn.as_ref().is_some_and(|turn| turn.cancelled);
+        let word = if cancelled { "cancelling" } else { word };
+        let word = if session.login.is_needed {
+            "log in"
+        } else {
+            word
+        };
+        let mut title = vec![
+            (session.spec.name.clone(), "AcpTitle"),
+            (word.into(), group),
+        ];
+        if let Some(mode) = session.options.of(Purpose::Mode) {
+            title.push((mode.shown().to_owned(), "AcpMode"));
+        }
+        match session.queue.len() {
+            0 => {}
+            waiting => title.push((format!("{} queued", plural(waiting, "prompt")), "AcpDim")),
+        }
+        if let Some(follow) = self.view.following.mode(key).title() {
+            title.push((follow.into(), "AcpAgentMark"));
+        }
+        if let Some((done, all)) = session.transcript.plan_progress() {
+            title.push((format!("plan {done}/{all}"), "AcpDim"));
+        }
+        let (files, hunks) = self.workspace.reviews.counts(key);
+        if files > 0 {
+            let mut text = plural(hunks, "hunk");
+            if files > 1 || hunks == 0 {
+                text.push_str(&format!(" in {}", plural(files, "file")));
+            }
+            title.push((text, "AcpSign"));
+        }
+        if let Some(usage) = &session.usage {
+            title.extend(usage.title());
+        }
+        if let Some(model) = session.options.of(Purpose::Model) {
+            title.push((model.shown().to_owned(), "AcpDim"));
+        }
+        if let Some(name) = &session.title {
+            title.push((name.clone(), "AcpDim"));
+        }
+        title
+    }
+}

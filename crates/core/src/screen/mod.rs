@@ -1,0 +1,8 @@
+//! What the user and the public API see, composed of all rooms.
+
+mod follow;
+mod frame;
+mod questions;
+mod reviewlist;
+mod snapshot;
+mod wholes;

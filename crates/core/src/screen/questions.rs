@@ -1,0 +1,121 @@
+//! The question on the screen: a permission with its options, a form, or a page.
+
+use crate::model::Model;
+use crate::questions::elicitation::{Ask, Elicitation};
+use crate::questions::permission::Permission;
+use crate::questions::{Content, Question};
+use crate::render::rawview;
+use crate::render::toolcall::ToolCall;
+use crate::render::toolview;
+use crate::render::view::{ElicitationView, Line, PermissionView, QuestionView};
+use crate::view::questions::option_views;
+use acp::ToolContent;
+
+impl Model {
+    /// Renders the question to show.
+    pub(crate) fn question_view(&self) -> Option<QuestionView> {
+        let question = self.questions.front()?;
+        let agent = self
+            .conversation
+            .sessions
+            .get(&question.session)?
+            .spec
+            .name
+            .as_str();
+        Some(match &question.content {
+            Content::Permission(permission) => {
+                QuestionView::Permission(self.permission_view(question, permission, agent))
+            }
+            Content::Elicitation(asked) => {
+                QuestionView::Form(self.elicitation_view(question, asked, agent))
+            }
+        })
+    }
+
+    fn permission_view(
+        &self,
+        question: &Question,
+        permission: &Permission,
+        agent: &str,
+    ) -> PermissionView {
+        let mut lines = Vec::new();
+        if let Some(tool) = self.conversation.question_call(question) {
+            let mut head = Line::default();
+            toolview::push(&mut head, toolview::kind_name(&tool.kind), "AcpToolKind");
+            let title = toolview::title(tool);
+            if !is_command(tool, &title) {
+                toolview::push(&mut head, "  ", "AcpToolKind");
+                toolview::push(&mut head, &title, "AcpToolTitle");
+            }
+            lines.push(head);
+            lines.extend(self.workspace.proposals.notes(question.id));
+            if !has_diff(tool) {
+                for location in &tool.locations {
+                    let text = location.path.display().to_string();
+                    lines.push(toolview::whole_line(text, "AcpPath"));
+                }
+            }
+            lines.extend(toolview::body(tool));
+        }
+        lines.iter_mut().for_each(Line::flatten);
+        PermissionView {
+            id: question.id,
+            session: question.session,
+            title: format!("{agent} asks for permission"),
+            lines,
+            options: option_views(&permission.options),
+            places: self.workspace.proposals.places(question.id),
+            waiting: self.questions.behind(),
+        }
+    }
+
+    fn elicitation_view(
+        &self,
+        question: &Question,
+        asked: &Elicitation,
+        agent: &str,
+    ) -> ElicitationView {
+        let mut head = Vec::new();
+        if let Some(tool) = self.conversation.question_call(question) {
+            let mut line = Line::default();
+            toolview::push(&mut line, toolview::kind_name(&tool.kind), "AcpToolKind");
+            toolview::push(&mut line, "  ", "AcpToolKind");
+            // The message says what a call of Neovim's tools is about.
+            let own = question
+                .asker
+                .tool()
+                .and_then(|id| self.tools.tool_title(id));
+            let title = own.map_or_else(|| toolview::title(tool), str::to_owned);
+            toolview::push(&mut line, &title, "AcpToolTitle");
+            line.flatten();
+            head.push(line);
+        }
+        head.extend(asked.message.trim().lines().map(Line::plain));
+        let mut title = match asked.ask {
+            Ask::Form(_) => format!("{agent} asks you"),
+            Ask::Page { .. } => format!("{agent} asks you to open a page"),
+        };
+        if let Some(importance) = asked.importance {
+            title.push_str(&format!(" ({} importance)", importance.name()));
+        }
+        ElicitationView {
+            id: question.id,
+            session: question.session,
+            title,
+            head,
+            ask: asked.ask.clone(),
+            waiting: self.questions.behind(),
+        }
+    }
+}
+
+/// Tells whether a title only repeats the command, which the lines show in full.
+fn is_command(tool: &ToolCall, title: &str) -> bool {
+    rawview::command(tool).is_some_and(|command| command.trim() == title.trim_matches('`'))
+}
+
+/// Tells whether the call's content names the files already.
+fn has_diff(tool: &ToolCall) -> bool {
+    let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
+    tool.content.iter().any(is_diff)
+}

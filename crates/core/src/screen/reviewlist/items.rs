@@ -1,0 +1,78 @@
+//! The items of the review list: files and hunks, written and proposed.
+//!
+//! Invariant: an item's key is a hash of its change; items of a file with equal changes are
+//! numbered from the top.
+
+use crate::model::Model;
+use crate::spine::ids::{ItemKey, SessionKey};
+use crate::view::reviewlist::items::{Item, Keys, What, hash};
+use crate::workspace::proposals::{FileProposal, Place, Proposal};
+use crate::workspace::reviews::FileReview;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+impl Model {
+    /// Returns the items in the order of the list: by session, with proposals first.
+    pub(super) fn items(&self) -> Vec<Item<'_>> {
+        let mut sessions: BTreeMap<SessionKey, Vec<Item<'_>>> = BTreeMap::new();
+        for (place, proposal, file) in self.workspace.proposals.files() {
+            let is_told = proposal.permission.is_some() && !file.notes.is_empty();
+            if is_told || !file.hunks.is_empty() {
+                let items = sessions.entry(proposal.session).or_default();
+                push_proposal(items, place, proposal, file);
+            }
+        }
+        for (path, file) in self.workspace.reviews.iter() {
+            if !file.info.is_empty() || !file.whole().is_empty() {
+                push_review(sessions.entry(file.session).or_default(), path, file);
+            }
+        }
+        sessions.into_values().flatten().collect()
+    }
+}
+
+fn push_proposal<'a>(
+    items: &mut Vec<Item<'a>>,
+    place: Place,
+    proposal: &'a Proposal,
+    file: &'a FileProposal,
+) {
+    let (session, path) = (proposal.session, file.path.as_path());
+    let seed = hash((session, &proposal.tool.0, proposal.permission, path));
+    items.push(Item {
+        key: ItemKey(seed),
+        session,
+        path,
+        what: What::Proposal(proposal, file, place),
+    });
+    let mut keys = Keys::new(seed);
+    for (at, hunk) in file.hunks.iter().enumerate() {
+        let place = place.of_hunk(at);
+        items.push(Item {
+            key: keys.next((&hunk.old, &hunk.new)),
+            session,
+            path,
+            what: What::Proposed(file, hunk, place),
+        });
+    }
+}
+
+fn push_review<'a>(items: &mut Vec<Item<'a>>, path: &'a Path, file: &'a FileReview) {
+    let session = file.session;
+    let seed = hash(path);
+    items.push(Item {
+        key: ItemKey(seed),
+        session,
+        path,
+        what: What::File(file),
+    });
+    let mut keys = Keys::new(seed);
+    for hunk in file.info.iter() {
+        items.push(Item {
+            key: keys.next((&hunk.old, &hunk.new, hunk.state)),
+            session,
+            path,
+            what: What::Hunk(file, hunk),
+        });
+    }
+}

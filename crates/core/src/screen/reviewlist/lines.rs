@@ -1,0 +1,204 @@
+//! The lines of the review list, as they are drawn.
+
+use crate::model::Model;
+use crate::render::diffview;
+use crate::render::view::{Group, Line, ListItem, ListView};
+use crate::spine::ids::SessionKey;
+use crate::spine::project::Whole;
+use crate::view::reviewlist::items::What;
+use crate::view::reviewlist::lines::{Counts, LineOf, in_short};
+use crate::workspace::proposals::{FileProposal, Note};
+use crate::workspace::reviews::FileReview;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+impl Model {
+    pub(super) fn list_view(&self) -> ListView {
+        let items = self.items();
+        let (Some(first), Some(last)) = (items.first(), items.last()) else {
+            return empty_view();
+        };
+        let several = first.session != last.session;
+        let mut view = ListView::default();
+        let mut session = None;
+        let mut counts = Counts::default();
+        let mut paths = BTreeSet::new();
+        for item in items {
+            counts.add(item.what);
+            if item.what.row().is_none() {
+                paths.insert(item.path);
+            }
+            if view.lines.len() >= MAX_LINES {
+                view.is_cut = true;
+                continue;
+            }
+            if several && session != Some(item.session) {
+                session = Some(item.session);
+                if !view.lines.is_empty() {
+                    view.push(Line::default(), None);
+                }
+                view.push(self.session_line(item.session), None);
+            }
+            let is_gone =
+                matches!(item.what, What::File(file) | What::Hunk(file, _) if is_gone(file));
+            let shown = ListItem {
+                key: item.key,
+                path: item.path.to_owned(),
+                row: item.what.row(),
+                is_gone,
+            };
+            view.push(self.item_line(item.path, item.what), Some(shown));
+        }
+        if view.is_cut {
+            let text = "⋯ and more: what is decided about here makes room for them.";
+            view.push(diffview::whole(text.into(), "AcpDim"), None);
+        }
+        view.files = paths.len();
+        view.title = counts.title();
+        view
+    }
+
+    fn item_line(&self, path: &Path, what: What<'_>) -> Line {
+        match what {
+            What::File(file) => {
+                file_line(&self.view.relative(path), file, &self.view.whole_of(file))
+            }
+            What::Hunk(_, hunk) => {
+                let is_pending = hunk.state == "pending";
+                let place = (hunk.row, (!is_pending).then_some("!"));
+                let state = (!is_pending).then_some((hunk.state, "AcpWarning"));
+                hunk_line(place, &hunk.old, &hunk.new, state)
+            }
+            What::Proposal(proposal, file, _) => {
+                let mut of_file = self.workspace.proposals.of_file(path);
+                let several = of_file.nth(1).is_some();
+                let title = several.then_some(proposal.title.as_str());
+                proposal_line(&self.view.relative(path), file, title)
+            }
+            What::Proposed(_, hunk, _) => {
+                let state = Some((hunk.state(), "AcpProposed"));
+                hunk_line((hunk.rows.start, None), &hunk.old, &hunk.new, state)
+            }
+        }
+    }
+
+    fn session_line(&self, key: SessionKey) -> Line {
+        let mut line = LineOf::default();
+        match self.conversation.sessions.get(&key) {
+            Some(session) => {
+                line.put(&session.spec.name, "AcpTitle");
+                if let Some(title) = &session.title {
+                    line.put(" · ", "AcpDim");
+                    line.put(title, "AcpDim");
+                }
+            }
+            None => line.put("closed session", "AcpDim"),
+        }
+        line.0
+    }
+}
+
+/// Maximum number of lines in the list: further ones appear once some are decided.
+const MAX_LINES: usize = 1000;
+
+fn empty_view() -> ListView {
+    let mut view = ListView {
+        title: vec![("Review".into(), "AcpTitle")],
+        ..ListView::default()
+    };
+    for text in [
+        "No change of the agent's to review.",
+        "",
+        "What it changes from now on",
+        "appears here by itself.",
+    ] {
+        view.push(diffview::whole(text.into(), "AcpDim"), None);
+    }
+    view
+}
+
+fn is_gone(file: &FileReview) -> bool {
+    file.whole().contains(&Whole::Deleted)
+}
+
+fn file_line(name: &str, file: &FileReview, whole: &[Whole]) -> Line {
+    let mut line = LineOf::default();
+    line.put(name, "AcpPath");
+    let added: usize = file.info.iter().map(|hunk| hunk.new.len()).sum();
+    let removed: usize = file.info.iter().map(|hunk| hunk.old.len()).sum();
+    line.put_counts(added, removed);
+    for whole in whole {
+        line.put("  ", "AcpDim");
+        line.put(&in_short(whole), "AcpNotice");
+    }
+    line.0
+}
+
+/// Returns the line of a file's proposal; `title` distinguishes it from other proposals for the
+/// file.
+fn proposal_line(name: &str, file: &FileProposal, title: Option<&str>) -> Line {
+    let mut line = LineOf::default();
+    line.put(name, "AcpPath");
+    let added = file.hunks.iter().map(|hunk| hunk.new.len()).sum();
+    let removed = file.hunks.iter().map(|hunk| hunk.old.len()).sum();
+    line.put_counts(added, removed);
+    line.put("  proposed", "AcpProposed");
+    if let Some(title) = title {
+        line.put(&format!(" ({})", cut(title)), "AcpDim");
+    }
+    let what = if file.is_new() {
+        "  new file"
+    } else if file.hunks.iter().any(|hunk| hunk.deletes) {
+        "  deletes the file"
+    } else {
+        ""
+    };
+    line.put(what, "AcpNotice");
+    if file
+        .notes
+        .iter()
+        .any(|note| matches!(note, Note::Misfit(_)))
+    {
+        line.put("  does not fit what is there", "AcpWarning");
+    }
+    line.0
+}
+
+/// Returns the line of a hunk: its row, its text and its state.
+fn hunk_line(
+    (row, sign): (usize, Option<&str>),
+    old: &[String],
+    new: &[String],
+    state: Option<(&str, Group)>,
+) -> Line {
+    let mut line = LineOf::default();
+    line.put(&format!("  {:>5} ", row + 1), "AcpDim");
+    let (sign, group) = match (sign, old.is_empty(), new.is_empty()) {
+        (Some(sign), ..) => (sign, "AcpWarning"),
+        (None, true, _) => ("+", "AcpSign"),
+        (None, _, true) => ("-", "AcpSignDelete"),
+        (None, ..) => ("~", "AcpSign"),
+    };
+    line.put(sign, group);
+    let changed = new.iter().chain(old);
+    let first = changed
+        .map(|text| text.trim())
+        .find(|text| !text.is_empty());
+    line.put(" ", "AcpDim");
+    let text = cut(first.unwrap_or_default());
+    line.0.text.push_str(&text);
+    if let Some((state, group)) = state {
+        line.put(&format!("  {state}"), group);
+    }
+    line.0
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// Maximum length of a hunk's text, in characters: enough to tell hunks apart.
+const MAX_TEXT: usize = 120;
