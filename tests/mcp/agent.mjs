@@ -132,7 +132,11 @@ class Session {
   async confirm(action) {
     const result = await this.run(`call confirm ${JSON.stringify({ action })}`);
     report({ session: this.id, line: "confirm", value: result });
-    if (this.turn.signal.aborted) return;
+    const { signal } = this.turn;
+    // The cancel of the turn comes through another pipe than the cancelled call's result.
+    if (result.content?.[0]?.text === "The call was cancelled." && !signal.aborted)
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    if (signal.aborted) return;
     const data = result.structuredContent ?? {};
     return this.say(data.confirmed === true ? `doing it: ${action}` : `left alone: ${action}`);
   }
