@@ -2,7 +2,7 @@
 //!
 //! Three threads: Neovim's main thread ([`editor`]), the core thread that owns the model
 //! ([`acp_core`]), and tokio's workers ([`acp_host`]). They are started in `threads` and meet only
-//! in [`acp_core::spine::event::Event`] and [`acp_core::spine::effect::Effect`].
+//! in [`acp_core::event::Event`] and [`acp_core::spine::effect::Effect`].
 
 #[cfg(not(test))]
 pub mod editor;

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::editor::{Outbox, Published, Wiring};
+use acp_core::event::Event;
 use acp_core::model::Model;
 use acp_core::render::view::Frame;
 use acp_core::spine::cx::Effects;
 use acp_core::spine::effect::{EditorEffect, Effect, Level};
-use acp_core::spine::event::Event;
 use acp_core::update::update;
 use acp_edge::inbox::{Inbox, Outlet, inbox};
 use acp_edge::panics;

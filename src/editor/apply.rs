@@ -17,7 +17,9 @@ use super::{
 };
 use acp_core::render::view::{Frame, Patch, UndoView};
 use acp_core::spine::effect::{Announcement, EditorEffect, Level};
-use acp_core::spine::event::{Event, UndoStep};
+use acp_core::spine::event::UndoStep;
+
+use acp_core::event::Event;
 use acp_core::spine::ids::TurnKey;
 use acp_edge::paths;
 

@@ -17,9 +17,9 @@ use super::lines;
 use super::nvim::{self, api};
 use super::spans::{LineHighlights, Spans};
 use super::state::{self, send};
+use acp_core::event::Event;
 use acp_core::render::links::Links;
 use acp_core::render::view::{ChatOp, Group, Line};
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
 
 /// The marker of a list item: wrapped lines start behind it.

@@ -13,7 +13,7 @@ use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
 use super::{chat, keys, mentions};
 use acp_core::conversation::complete::{self, Candidate, LeadKind, Sources};
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 
 /// The behaviour of the menu in inputs, regardless of the user's own.

@@ -17,7 +17,9 @@ use super::nvim::{self, api};
 use super::outside;
 use super::state::{self, send};
 use acp_core::spine::effect::Save;
-use acp_core::spine::event::{EditDone, EditError, Event, SaveError, Stamp};
+use acp_core::spine::event::{EditDone, EditError, SaveError, Stamp};
+
+use acp_core::event::Event;
 use acp_core::spine::ids::BufId;
 use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;

@@ -11,7 +11,7 @@ use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLuaMulti, Value};
 use super::nvim;
 use super::state::inbox;
 use super::trace;
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 
 /// Returns a Lua function that runs `body` under the guard; a failure returns the default.
 pub fn callback<A, R>(

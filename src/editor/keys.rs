@@ -12,7 +12,9 @@ use super::state::{self, send};
 use super::{api as public, complete, input, layout, links, walk};
 use acp_core::conversation::options::Setting;
 use acp_core::conversation::queue::When;
-use acp_core::spine::event::{Event, ReviewAction};
+use acp_core::spine::event::ReviewAction;
+
+use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 
 /// The mappings of a reviewed buffer: name in the configuration, description.

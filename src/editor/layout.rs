@@ -11,7 +11,7 @@ use super::kit::window;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use super::winbar;
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 
 /// The least width that a share of the screen gives, where half the screen has as many columns.

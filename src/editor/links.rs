@@ -12,12 +12,12 @@ use super::kit::window;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use super::{terminal, walk};
+use acp_core::conversation::info::SessionInfo;
+use acp_core::event::Event;
 use acp_core::render::links::row_behind;
 use acp_core::render::view::{Link, Piece, Whole};
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::SessionKey;
-use acp_core::view::snapshot::SessionInfo;
 
 /// Follows the link of the line under the cursor; without one, opens or closes the fold.
 ///

@@ -60,8 +60,8 @@ use kit::autocmd::{self, Scope};
 pub use state::{Probe, Published};
 pub use wake::Outbox;
 
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 use acp_edge::inbox::Inbox;
 
 /// The editor's connections to the rest of the library.

@@ -20,7 +20,9 @@ use acp_core::conversation::attachment::Attachment;
 use acp_core::conversation::queue::{QueueAction, QueuedInfo};
 use acp_core::render::view::QueueView;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::{Event, Prompt};
+use acp_core::spine::event::Prompt;
+
+use acp_core::event::Event;
 use acp_core::spine::ids::{QueueId, SessionKey};
 
 /// The time that a prompt must have been under the cursor.

@@ -20,7 +20,9 @@ use super::wake::Outbox;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
-use acp_core::view::snapshot::{SessionInfo, Snapshot};
+use acp_core::view::snapshot::Snapshot;
+
+use acp_core::conversation::info::SessionInfo;
 use acp_edge::inbox::Inbox;
 
 /// The snapshot the core published last.
@@ -97,6 +99,6 @@ pub fn refresh_environment() {
 }
 
 /// Sends an event to the core.
-pub fn send(event: acp_core::spine::event::Event) {
+pub fn send(event: acp_core::event::Event) {
     with(|editor| editor.inbox.send(event));
 }

@@ -17,8 +17,8 @@ use super::kit::defer::Timer;
 use super::nvim;
 use super::state;
 use super::terminal::pace;
+use acp_core::event::Event;
 use acp_core::spine::effect::EditorEffect;
-use acp_core::spine::event::Event;
 
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;

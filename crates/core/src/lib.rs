@@ -4,6 +4,7 @@
 //! Invariant: no clock, no I/O, no randomness, no Neovim; the same events give the same effects.
 
 pub mod conversation;
+pub mod event;
 mod flow;
 pub mod model;
 pub mod questions;

@@ -13,7 +13,9 @@ use crate::spine::asker::Asker;
 use crate::spine::asker::unknown_session;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::event::{EditError, Event};
+use crate::spine::event::EditError;
+
+use crate::event::Event;
 use crate::spine::ids::AgentKey;
 use crate::terminals::{Caller, TerminalEvent};
 use crate::workspace::Signal;

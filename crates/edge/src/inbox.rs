@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 
 /// The bytes per unit of capacity; each message takes at least one unit.
 const UNIT_BYTES: usize = 16 << 10;

@@ -8,7 +8,7 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_edge::inbox::Inbox;
 use acp_edge::panics;
 

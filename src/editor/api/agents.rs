@@ -10,7 +10,7 @@ use crate::editor::state::{self, send, snapshot};
 use acp::client::{AuthKind, AuthMethod, AuthVar, Initialized};
 use acp_core::conversation::agent::AgentState;
 use acp_core::conversation::login::{LoginStep, Secret, Secrets};
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::view::snapshot::AgentInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {

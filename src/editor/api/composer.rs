@@ -9,7 +9,7 @@ use crate::editor::guard::function;
 use crate::editor::state::{send, snapshot};
 use crate::editor::{complete, nvim};
 use acp_core::conversation::attachment::Attachment;
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {

@@ -6,10 +6,10 @@ use serde_json::{Map, Value as Json, json};
 use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
+use acp_core::event::Event;
 use acp_core::questions::Answer;
 use acp_core::questions::elicitation::{Ask, ElicitationAnswer};
 use acp_core::questions::form::{Choice, Field, Kind};
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::QuestionId;
 use acp_core::view::snapshot::{QuestionContent, QuestionInfo};
 

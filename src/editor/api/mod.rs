@@ -26,8 +26,8 @@ use super::nvim;
 use super::state::{send, snapshot};
 use super::{decor, question};
 use acp::PermissionOption;
+use acp_core::event::Event;
 use acp_core::questions::Answer;
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::QuestionId;
 use acp_core::view::snapshot::{QuestionContent, QuestionInfo, option_kind};
 

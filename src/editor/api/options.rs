@@ -9,9 +9,9 @@ use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
 use acp::client::ConfigValue;
 use acp::{Choice, Command, SessionOption};
+use acp_core::conversation::info::SessionInfo;
 use acp_core::conversation::options::Setting;
-use acp_core::spine::event::Event;
-use acp_core::view::snapshot::SessionInfo;
+use acp_core::event::Event;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let options = |session| told(session, |info| nvim::list(info.options.iter().map(option)));

@@ -14,10 +14,12 @@ use acp::SessionId;
 use acp_core::conversation::attachment::Attachment;
 use acp_core::conversation::queue::When;
 use acp_core::conversation::usage::Usage;
-use acp_core::spine::event::{AgentSpec, Context, Event, Origin, Prompt};
+use acp_core::spine::event::{AgentSpec, Context, Origin, Prompt};
+
+use acp_core::conversation::info::SessionInfo;
+use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::follow::Follow;
-use acp_core::view::snapshot::SessionInfo;
 use acp_core::view::statusline::{self, Part};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {

@@ -8,7 +8,7 @@ use crate::editor::kit::window;
 use crate::editor::nvim;
 use crate::editor::{chat, terminal};
 use acp_core::spine::ids::TerminalKey;
-use acp_core::view::snapshot::TerminalInfo;
+use acp_core::terminals::info::TerminalInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |()| {

@@ -10,11 +10,11 @@ use crate::editor::nvim;
 use crate::editor::state::send;
 use crate::editor::tools::json::{Empty, to_json};
 use crate::editor::tools::result;
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::ToolUseId;
+use acp_core::spine::tool::{Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 use acp_core::tools::schema::check_schema;
-use acp_core::tools::{Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("tools_define", function("tools_define", define)?)?;

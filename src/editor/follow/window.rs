@@ -16,7 +16,7 @@ use crate::editor::kit::window::{
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use crate::editor::{chat, state};
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::follow::Follow;
 

@@ -24,9 +24,9 @@ use super::kit::{buffer, defer, user, window};
 use super::nvim::api;
 use super::state::{self, send};
 use super::{keys, nvim};
+use acp_core::event::Event;
 use acp_core::questions::Answer;
 use acp_core::render::view::QuestionView;
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::{QuestionId, SessionKey};
 
 /// The time without a key after which the window may take the focus.

@@ -23,7 +23,9 @@ use super::kit::window::{self, Sizes};
 use super::nvim;
 use super::state::{self, send};
 use acp_core::render::view::{Group, ListItem, ListView};
-use acp_core::spine::event::{Event, ListEvent};
+use acp_core::spine::event::ListEvent;
+
+use acp_core::event::Event;
 use acp_core::spine::ids::ItemKey;
 
 /// The list, its preview and their windows.

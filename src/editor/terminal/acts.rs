@@ -9,10 +9,10 @@ use crate::editor::keys;
 use crate::editor::kit::{defer, window};
 use crate::editor::nvim::api;
 use crate::editor::state::send;
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::TerminalKey;
-use acp_core::view::snapshot::TerminalInfo;
+use acp_core::terminals::info::TerminalInfo;
 
 pub(super) fn map_keys(buf: i32, key: TerminalKey) -> mlua::Result<()> {
     keys::bind(

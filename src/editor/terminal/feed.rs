@@ -11,7 +11,7 @@ use crate::editor::kit::window::{here, row};
 use crate::editor::kit::{autocmd, buffer, user};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::TerminalKey;
 
 /// Resets a terminal, leaves the alternate screen, and clears the scrollback.

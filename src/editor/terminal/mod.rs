@@ -25,9 +25,9 @@ use super::kit::{buffer, user};
 use super::nvim::{self, api};
 use super::state::{self, send, snapshot};
 use super::{chat, guard};
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::{SessionKey, TerminalKey};
-use acp_core::view::snapshot::TerminalInfo;
+use acp_core::terminals::info::TerminalInfo;
 
 /// Lines of scrollback.
 const SCROLLBACK: usize = 10_000;

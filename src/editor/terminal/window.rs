@@ -8,11 +8,11 @@ use super::{change, get, info, keys, with};
 use crate::editor::kit::{buffer, window};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
+use acp_core::event::Event;
 use acp_core::render::view::Group;
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::TerminalKey;
 use acp_core::terminals::State;
-use acp_core::view::snapshot::TerminalInfo;
+use acp_core::terminals::info::TerminalInfo;
 
 /// Shows a buffer in the current tab page and goes there: in its window, in that of another
 /// terminal, or in a new one below all others, where the lines have the whole width.

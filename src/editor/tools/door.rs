@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use nvim_oxi::mlua;
 
 use crate::editor::{nvim, state};
-use acp_core::spine::event::Event;
-use acp_core::tools::Door;
+use acp_core::event::Event;
+use acp_core::spine::tool::Door;
 
 /// The longest path that every system accepts for a socket, with a margin.
 const PATH_BYTES: usize = 100;

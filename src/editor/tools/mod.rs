@@ -14,9 +14,9 @@ use serde_json::{Map, Value as Json};
 use super::mentions;
 use super::nvim;
 use super::state::send;
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::{SessionKey, ToolUseId};
-use acp_core::tools::ToolResult;
+use acp_core::spine::tool::ToolResult;
 
 /// Runs a tool's handler.
 ///

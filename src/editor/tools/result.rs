@@ -6,7 +6,7 @@ use nvim_oxi::mlua::{Table, Value};
 use serde_json::{Map, Value as Json};
 
 use super::json::{Empty, to_json};
-use acp_core::tools::ToolResult;
+use acp_core::spine::tool::ToolResult;
 
 /// The kinds of content blocks in the Model Context Protocol.
 const BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];

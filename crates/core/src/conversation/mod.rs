@@ -9,6 +9,7 @@ pub(crate) mod composer;
 pub(crate) mod connection;
 pub mod family;
 pub mod history;
+pub mod info;
 pub(crate) mod jobs;
 pub mod login;
 pub mod mention;

@@ -1,7 +1,7 @@
 //! Notices about sessions that no window shows.
 
+use crate::conversation::info::SessionInfo;
 use crate::spine::effect::Level;
-use crate::view::snapshot::SessionInfo;
 
 /// Maximum length of a title in a message, in characters.
 const TITLE: usize = 40;

@@ -15,8 +15,8 @@ use crate::spine::effect::Announcement;
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::{SessionKey, TerminalKey};
 use crate::terminals::State;
+use crate::terminals::info::TerminalInfo;
 use crate::text::paths::normalized;
-use crate::view::snapshot::TerminalInfo;
 use acp::{Location, ToolStatus};
 
 /// Entries of a transcript, by their index.

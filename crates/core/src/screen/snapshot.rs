@@ -9,8 +9,10 @@ use crate::questions::{Content, Question};
 use crate::render::toolview;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::view::snapshot::{
-    AgentInfo, QuestionContent, QuestionInfo, ReviewInfo, SessionInfo, Snapshot, ToolsInfo,
+    AgentInfo, QuestionContent, QuestionInfo, ReviewInfo, Snapshot, ToolsInfo,
 };
+
+use crate::conversation::info::SessionInfo;
 use acp::Purpose;
 use serde_json::{Value, json};
 use std::sync::Arc;

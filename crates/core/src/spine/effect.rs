@@ -10,9 +10,9 @@ use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
 use crate::spine::ids::{AgentKey, BufId, QuestionId, SessionKey, TerminalKey, ToolUseId, TurnKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{FileState, KeptReview};
+use crate::spine::tool::{Progress, ToolResult, ToolSpec};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
-use crate::tools::{Progress, ToolResult, ToolSpec};
 use acp::{Location, SessionId, path_as_text};
 
 /// An action outside the core. Its result, if any, is reported by an event.

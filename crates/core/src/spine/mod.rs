@@ -7,3 +7,4 @@ pub mod event;
 pub mod ids;
 pub mod pending;
 pub mod project;
+pub mod tool;

@@ -6,6 +6,7 @@
 
 mod entries;
 mod event;
+pub mod info;
 mod life;
 mod lines;
 mod pace;
@@ -33,7 +34,7 @@ use self::shown::Shown;
 use self::tail::Tail;
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
-use crate::view::snapshot::TerminalInfo;
+use crate::terminals::info::TerminalInfo;
 use acp::{RequestId, TerminalId, client};
 
 /// Default and maximum number of bytes of output an agent can ask for.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
+use crate::event::Event;
 use crate::spine::cx::Effects;
-use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
 use acp::SessionId;
 

@@ -8,7 +8,9 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::spine::effect::HostEffect;
-use crate::spine::event::{DiskFile, DiskText, Event, Stamp, WriteError};
+use crate::spine::event::{DiskFile, DiskText, Stamp, WriteError};
+
+use crate::event::Event;
 use crate::spine::project::{Blob, Body, FileState};
 use crate::text::Text;
 use crate::text::format::Format;

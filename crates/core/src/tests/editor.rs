@@ -12,9 +12,9 @@ use crate::render::view::{
     PreviewView, QuestionView, QueueView, UndoView, WholeView,
 };
 use crate::spine::effect::Save;
-use crate::spine::event::{
-    BufState, EditDone, EditError, Event, Overwritten, Prompt, SaveError, Stamp,
-};
+use crate::spine::event::{BufState, EditDone, EditError, Overwritten, Prompt, SaveError, Stamp};
+
+use crate::event::Event;
 use crate::spine::ids::{BufId, SessionKey, TerminalKey, TurnKey};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;

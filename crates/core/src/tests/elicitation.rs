@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::questions::elicitation::{Ask, ElicitationAnswer};
-use crate::spine::event::Event;
 use crate::spine::ids::QuestionId;
 
 fn form(message: &str) -> Value {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
+use crate::event::Event;
 use crate::spine::cx::Effects;
-use crate::spine::event::Event;
 use crate::text::LineEdit;
 use crate::text::format::LineEnd;
 use crate::workspace::Folders;

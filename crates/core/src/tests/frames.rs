@@ -6,8 +6,8 @@ use proptest::sample::Index;
 use serde_json::json;
 
 use super::world::{A1, Part, S1, World};
+use crate::event::Event;
 use crate::spine::effect::EditorEffect;
-use crate::spine::event::Event;
 
 fn chunk(w: &mut World, role: &str, text: &str) {
     w.updates(json!({

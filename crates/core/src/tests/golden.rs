@@ -8,7 +8,9 @@ use super::world::{A1, S1, World};
 use crate::conversation::attachment::Attachment;
 use crate::questions::Answer;
 use crate::render::view::{FoldState, Line, Link, PermissionView};
-use crate::spine::event::{Context, Event, Prompt};
+use crate::spine::event::{Context, Prompt};
+
+use crate::event::Event;
 use crate::spine::ids::QuestionId;
 use crate::text::LineEdit;
 use acp::Message;

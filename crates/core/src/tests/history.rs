@@ -10,9 +10,9 @@ use super::world::{S1, World};
 use crate::conversation::history::{Granted, Past, Query, Source, Wish, lines};
 use crate::conversation::plan::Place;
 use crate::conversation::transcript::Transcript;
+use crate::event::Event;
 use crate::model::Model;
 use crate::render::view::{Line, Link};
-use crate::spine::event::Event;
 use crate::spine::ids::SessionKey;
 
 /// Removes links to terminals, which do not outlive a session.

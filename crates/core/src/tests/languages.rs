@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
-use crate::spine::event::Event;
+use crate::event::Event;
 
 const CODE: &str = "```rs\nfn a() {}\n```";
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
-use crate::spine::event::Event;
+use crate::event::Event;
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::Purpose;
 

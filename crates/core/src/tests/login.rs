@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::world::{A1, Part, S1, World};
 use crate::conversation::login::{LoginStep, Secrets};
 use crate::conversation::session::Phase;
-use crate::spine::event::Event;
+use crate::event::Event;
 use crate::spine::ids::{AgentKey, SessionKey};
 
 const S2: SessionKey = SessionKey(2);

@@ -6,7 +6,9 @@ use super::world::{A1, Part, S1, World};
 use crate::conversation::replay::KEPT_BYTES;
 use crate::conversation::session::Phase;
 use crate::questions::Answer;
-use crate::spine::event::{Event, ListEvent};
+use crate::spine::event::ListEvent;
+
+use crate::event::Event;
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::Purpose;
 

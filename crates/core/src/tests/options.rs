@@ -6,7 +6,7 @@ use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::options::Setting;
 use crate::conversation::session::Phase;
-use crate::spine::event::Event;
+use crate::event::Event;
 use crate::spine::ids::AgentKey;
 use acp::Purpose;
 use acp::client::ConfigValue;

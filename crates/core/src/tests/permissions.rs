@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
+use crate::event::Event;
 use crate::questions::Answer;
-use crate::spine::event::Event;
 use crate::spine::ids::QuestionId;
 
 fn question(tool: &Value) -> Value {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
+use crate::event::Event;
 use crate::spine::effect::Announcement;
-use crate::spine::event::Event;
 use crate::spine::ids::TerminalKey;
 
 /// Begins a turn.

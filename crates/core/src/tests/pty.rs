@@ -5,7 +5,9 @@
 use crate::terminals::TerminalEvent;
 use std::collections::BTreeMap;
 
-use crate::spine::event::{Event, TerminalExit, TerminalSpec};
+use crate::spine::event::{TerminalExit, TerminalSpec};
+
+use crate::event::Event;
 use crate::spine::ids::TerminalKey;
 
 #[derive(Debug, Default)]

@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::ondisk::{Place, decide, running, shell, types, writes};
 use super::world::{Part, World};
-use crate::spine::event::{Event, ReviewAction, Scope, UndoStep};
+use crate::spine::event::{ReviewAction, Scope, UndoStep};
+
+use crate::event::Event;
 
 const F: &str = "/p/f";
 

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World, spec};
 use crate::conversation::reach::Reach;
-use crate::spine::event::{Event, Origin};
+use crate::spine::event::Origin;
+
+use crate::event::Event;
 use acp::client::{McpServer, McpTransport};
 
 fn servers() -> Vec<McpServer> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::conversation::history::{HistoryNews, HistoryOrder, Kept, On, Past, RecordName, lines};
-use crate::spine::event::Event;
+use crate::event::Event;
 use crate::spine::ids::SessionKey;
 
 /// Records by name; each order advances the clock.

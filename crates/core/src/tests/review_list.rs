@@ -2,7 +2,9 @@
 
 use super::world::{A1, World};
 use crate::render::view::ListView;
-use crate::spine::event::{Event, ListEvent, ReviewAction};
+use crate::spine::event::{ListEvent, ReviewAction};
+
+use crate::event::Event;
 use crate::spine::ids::AgentKey;
 use serde_json::json;
 

@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, World};
-use crate::spine::event::{Event, ReviewAction, Scope};
+use crate::spine::event::{ReviewAction, Scope};
+
+use crate::event::Event;
 use crate::text::LineEdit;
 
 const F: &str = "/p/f";

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use super::world::{A1, Part, S1, World};
 use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
-use crate::spine::event::{Event, Scope};
+use crate::spine::event::Scope;
+
+use crate::event::Event;
 use crate::spine::ids::QuestionId;
 
 const ALLOW: Action = Action::Allow;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
-use crate::spine::event::Event;
+use crate::event::Event;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Checkpoint, FileChange, FileState};

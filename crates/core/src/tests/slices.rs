@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
+use crate::event::Event;
 use crate::render::markdown;
-use crate::spine::event::Event;
 
 /// Code that takes more than one slice of a frame.
 fn long_code() -> String {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::world::{S1, World};
-use crate::spine::event::Event;
+use crate::event::Event;
 
 fn opens(w: &mut World, path: &str) {
     w.disk.put(path, "a\n");

@@ -9,7 +9,9 @@ use super::disk::Disk;
 use super::editor::Editor;
 use super::world::{A1, S1, World, spec};
 use crate::conversation::reach::Reach;
-use crate::spine::event::{Event, Origin, Prompt};
+use crate::spine::event::{Origin, Prompt};
+
+use crate::event::Event;
 use crate::spine::ids::{AgentKey, BufId, SessionKey};
 use acp::{SessionId, rpc};
 

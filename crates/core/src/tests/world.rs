@@ -26,7 +26,9 @@ use crate::model::Model;
 use crate::render::markdown;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
-use crate::spine::event::{AgentSpec, Event};
+use crate::spine::event::AgentSpec;
+
+use crate::event::Event;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::KeptReview;

@@ -3,12 +3,12 @@
 //! Invariant: time spent waiting for the user does not count. The clock uses only timers, each for
 //! a slice of the limit; a slice in which a question was open is not counted.
 
-use super::Progress;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::ToolUseId;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Timer;
+use crate::spine::tool::Progress;
 use crate::tools::Tools;
 
 /// Number of slices of a limit; a call can exceed its limit by one slice.

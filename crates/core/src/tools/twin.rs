@@ -7,9 +7,9 @@
 use crate::tools::Tools;
 use serde_json::{Map, Value as Json};
 
-use super::SERVER;
 use super::uses::Use;
 use crate::spine::ids::SessionKey;
+use crate::spine::tool::SERVER;
 use acp::{ToolCallId, ToolCallPatch};
 
 /// Maximum number of finished calls kept for a later announcement.
@@ -17,7 +17,7 @@ const OVER: usize = 100;
 
 /// A finished call, kept until its turn ends.
 #[derive(Debug)]
-pub(super) struct Over {
+pub(crate) struct Over {
     pub session: SessionKey,
     name: String,
     arguments: Option<Map<String, Json>>,

@@ -2,7 +2,9 @@
 
 use crate::conversation::session::Phase;
 use crate::render::view::Group;
-use crate::view::snapshot::{SessionInfo, Snapshot, ToolsInfo};
+use crate::view::snapshot::{Snapshot, ToolsInfo};
+
+use crate::conversation::info::SessionInfo;
 use acp::Purpose;
 
 /// Maximum length of a title, in characters.

@@ -6,6 +6,7 @@ pub mod feedback;
 pub(crate) mod fileops;
 pub mod files;
 pub mod hunkview;
+pub mod info;
 pub(crate) mod jobs;
 pub mod ledger;
 pub mod proposals;

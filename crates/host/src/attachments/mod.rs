@@ -15,8 +15,8 @@ use std::time::Duration;
 use super::{Environment, Kit, command};
 use tokio::sync::OwnedSemaphorePermit;
 
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 use acp_core::spine::pending::{Token, reply};
 
 /// Time limit for a tool.

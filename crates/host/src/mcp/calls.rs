@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::admission::{Admission, AdmissionPermit};
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::ToolUseId;
-use acp_core::tools::{Progress, ToolResult};
+use acp_core::spine::tool::{Progress, ToolResult};
 use acp_edge::inbox::Inbox;
 
 #[derive(Debug)]

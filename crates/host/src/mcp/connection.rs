@@ -35,8 +35,8 @@ use super::service::{Parcel, Service};
 use super::{LINE_BYTES, Server};
 use crate::log::cut;
 use acp::{END_BYTES, Frame, LineDecoder};
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 
 /// Maximum size of one read.
 const CHUNK: usize = 64 << 10;

@@ -27,10 +27,10 @@ use self::offer::Offer;
 use self::service::Taken;
 use self::socket::SocketFolder;
 use super::Kit;
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 use acp_core::spine::ids::{SessionKey, ToolUseId};
-use acp_core::tools::{Progress, ToolResult, ToolSpec};
+use acp_core::spine::tool::{Progress, ToolResult, ToolSpec};
 
 /// Maximum length of a message.
 const LINE_BYTES: usize = 16 << 20;

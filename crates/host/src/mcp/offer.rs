@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value as Json};
 
-use acp_core::tools::ToolSpec;
+use acp_core::spine::tool::ToolSpec;
 use acp_core::tools::schema::Schema;
 
 /// A list of tools, sorted by name.

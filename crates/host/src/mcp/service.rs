@@ -19,7 +19,7 @@ use super::Server;
 use super::calls::{Call, CallUpdate};
 use super::offer::Offer;
 use crate::guard::guarded;
-use acp_core::tools::{SERVER, ToolResult};
+use acp_core::spine::tool::{SERVER, ToolResult};
 
 const INSTRUCTIONS: &str = "These tools act in the Neovim that the user is working in: they know \
     what is open, selected, diagnosed and not saved there, and can ask the user. Prefer them to \

@@ -12,8 +12,8 @@ use super::git::Git;
 use super::wakeups::lock;
 use super::watch::Watch;
 use crate::Kit;
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 
 /// A handle on the task, which ends when this is dropped.
 #[derive(Debug)]

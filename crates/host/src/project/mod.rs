@@ -47,8 +47,8 @@ pub(super) use self::restore::{move_to, restore};
 use self::reviews::Keeper;
 pub(super) use self::store::Store;
 use super::Kit;
+use acp_core::event::Event;
 use acp_core::spine::effect::{Level, Turns};
-use acp_core::spine::event::Event;
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::{Checkpoint, KeptReview};
 

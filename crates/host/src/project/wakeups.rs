@@ -14,8 +14,8 @@ use super::git_queries::GitQueries;
 use super::notifications::Notifications;
 use super::watch::{Placed, Watch};
 use crate::Kit;
+use acp_core::event::Event;
 use acp_core::spine::effect::Turns;
-use acp_core::spine::event::Event;
 
 /// The wake-up sources of one project's worker.
 #[derive(Debug)]

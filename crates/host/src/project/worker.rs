@@ -20,8 +20,8 @@ use super::wakeups::Wakeups;
 use super::{Operation, answer, excludes, prune};
 use crate::Kit;
 use crate::guard::guarded;
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::Event;
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::Checkpoint;
 

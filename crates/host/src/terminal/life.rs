@@ -30,7 +30,9 @@ use super::output::discard;
 use super::serve::{spawn_end, spawn_reader, spawn_writer};
 use super::{Terminals, pty};
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::{Event, TerminalExit, TerminalSpec};
+use acp_core::spine::event::{TerminalExit, TerminalSpec};
+
+use acp_core::event::Event;
 use acp_core::spine::ids::TerminalKey;
 
 /// Maximum number of unread input bytes; further input is dropped, as terminals do.

@@ -10,7 +10,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until};
 
 use super::super::pipes::{Pipe, read};
-use acp_core::spine::event::Event;
+use acp_core::event::Event;
 use acp_core::spine::ids::TerminalKey;
 use acp_edge::inbox::Inbox;
 

@@ -10,7 +10,7 @@ use crate::spine::asker::{Asker, Step};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
-use crate::tools::ToolAsk;
+use crate::spine::tool::ToolAsk;
 use crate::tools::uses::Wait;
 use acp::RpcError;
 use serde_json::Value as Json;

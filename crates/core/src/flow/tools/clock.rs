@@ -6,7 +6,7 @@
 use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::tools::ToolResult;
+use crate::spine::tool::ToolResult;
 use crate::tools::clock::ToolJob;
 
 impl Model {

@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::SessionKey;
-use crate::tools::SERVER;
+use crate::spine::tool::SERVER;
 use acp::client::{McpServer, McpTransport};
 
 impl Model {

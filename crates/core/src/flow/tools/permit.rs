@@ -9,7 +9,7 @@ use crate::render::toolcall::ToolCall;
 use crate::spine::asker::{Asker, Step};
 use crate::spine::cx::Effects;
 use crate::spine::ids::ToolUseId;
-use crate::tools::ToolResult;
+use crate::spine::tool::ToolResult;
 use crate::tools::uses::Wait;
 use acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
 use serde_json::{Map, Value as Json};

@@ -5,8 +5,8 @@
 
 use crate::model::Model;
 use crate::spine::ids::{SessionKey, ToolUseId};
+use crate::spine::tool::{Progress, ToolResult};
 use crate::tools::shown::{ENTRY, content};
-use crate::tools::{Progress, ToolResult};
 use acp::{self, Content, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
 impl Model {

@@ -9,9 +9,9 @@ use crate::spine::asker::Asker;
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
+use crate::spine::tool::{Progress, ToolPermission, ToolResult};
 use crate::tools::clock::Clock;
 use crate::tools::uses::{Stage, Use};
-use crate::tools::{Progress, ToolPermission, ToolResult};
 use acp::ToolStatus;
 use serde_json::{Map, Value as Json};
 

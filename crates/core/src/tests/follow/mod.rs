@@ -8,8 +8,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::world::{S1, World};
+use crate::event::Event;
 use crate::questions::Answer;
-use crate::spine::event::Event;
 use crate::view::follow::Follow;
 
 const F: &str = "/p/f";

@@ -9,7 +9,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::questions::Answer;
-use crate::spine::event::{Event, ReviewAction, Scope};
+use crate::spine::event::{ReviewAction, Scope};
+
+use crate::event::Event;
 use crate::spine::ids::QuestionId;
 use crate::tests::world::{A1, Part, S1, World};
 use crate::text::LineEdit;

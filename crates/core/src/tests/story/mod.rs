@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::spine::effect::{EditorEffect, HostEffect};
-use crate::spine::event::{Event, ListEvent, ReviewAction, Scope, UndoStep};
+use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
+
+use crate::event::Event;
 use crate::spine::ids::{AgentKey, BufId, SessionKey, TerminalKey};
 use crate::tests::agent::Life;
 use crate::tests::editor::Travel;

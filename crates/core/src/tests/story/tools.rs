@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::spine::ids::ToolUseId;
-use crate::tools::{Progress, ToolAsk, ToolResult};
+use crate::spine::tool::{Progress, ToolAsk, ToolResult};
 
 impl Story {
     /// An event about the call in one of three slots.

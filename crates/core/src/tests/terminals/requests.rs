@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::world::{A1, Part, S1, World};
 use super::{T1, running};
-use crate::spine::event::Event;
+use crate::event::Event;
 
 #[test]
 fn a_command_runs_is_awaited_and_released() {

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::super::world::{Part, World};
 use super::{T1, running};
+use crate::event::Event;
 use crate::render::view::Patch;
 use crate::spine::effect::EditorEffect;
-use crate::spine::event::Event;
 use crate::spine::ids::TerminalKey;
 use crate::terminals::{Output, State};
 

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::super::world::{S1, World};
 use super::id;
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
-use crate::spine::event::Event;
 use crate::spine::ids::QuestionId;
-use crate::tools::ToolAsk;
+use crate::spine::tool::ToolAsk;
 
 /// A world in which a call runs, in a project with a file.
 fn running() -> World {
@@ -111,7 +111,7 @@ fn requests_of_an_ended_call_are_refused() {
             "done",
             Event::ToolDone {
                 id: id(1),
-                result: crate::tools::ToolResult::text("so"),
+                result: crate::spine::tool::ToolResult::text("so"),
             },
         ),
         ("given up", Event::ToolGivenUp { id: id(1) }),

@@ -5,11 +5,11 @@ use serde_json::json;
 use super::super::world::{S1, World};
 use super::{id, tools};
 use crate::conversation::session::Phase;
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
-use crate::spine::event::Event;
 use crate::spine::ids::QuestionId;
-use crate::tools::{Progress, ToolPermission, ToolResult};
+use crate::spine::tool::{Progress, ToolPermission, ToolResult};
 
 /// Returns the chat without trailing newlines.
 fn chat(w: &World) -> String {
@@ -185,7 +185,7 @@ fn edits_of_a_file_are_shown_as_a_diff() {
     let mut w = World::with_tools();
     w.disk.put("/p/f", "a\nc\n");
     let mut all = tools();
-    all.push(crate::tools::ToolSpec {
+    all.push(crate::spine::tool::ToolSpec {
         is_builtin: true,
         ..super::tool("edit", ToolPermission::Ask)
     });

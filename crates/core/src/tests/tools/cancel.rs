@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::super::world::{A1, S1, World};
 use super::{Story, id, tools};
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
-use crate::spine::event::Event;
 use crate::spine::ids::QuestionId;
-use crate::tools::ToolAsk;
+use crate::spine::tool::ToolAsk;
 
 const CANCELLED: &str = "fails: The call was cancelled.";
 

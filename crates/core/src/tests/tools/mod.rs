@@ -15,9 +15,11 @@ use crate::conversation::reach::Reach;
 use crate::model::Model;
 use crate::questions::Answer;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
-use crate::spine::event::{Event, Origin};
+use crate::spine::event::Origin;
+
+use crate::event::Event;
 use crate::spine::ids::{SessionKey, ToolUseId};
-use crate::tools::{Door, Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
+use crate::spine::tool::{Door, Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 
 /// Tracks calls and checks the invariants: each is answered once, and runs only if permitted.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::world::{A1, S1, World};
 use super::{door, tool, tools};
-use crate::spine::event::Event;
+use crate::event::Event;
 use crate::spine::ids::SessionKey;
-use crate::tools::{Door, ToolPermission};
+use crate::spine::tool::{Door, ToolPermission};
 
 /// Returns the MCP servers that agents were given when their sessions were opened.
 fn servers(w: &World) -> Vec<Value> {

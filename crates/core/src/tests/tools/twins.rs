@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::super::world::{S1, World};
 use super::{Story, id};
 use crate::conversation::transcript::Entry;
+use crate::event::Event;
 use crate::questions::Answer;
-use crate::spine::event::Event;
 use crate::spine::ids::QuestionId;
 use acp::ToolCallId;
 

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use crate::spine::ids::{ItemKey, SessionKey};
-use crate::view::snapshot::HunkInfo;
+use crate::workspace::info::HunkInfo;
 use crate::workspace::proposals::{FileProposal, Place, Proposal, Proposed};
 use crate::workspace::reviews::FileReview;
 

@@ -8,8 +8,8 @@ use crate::render::view::{HunkView, Line, PlaceView, ProposedView};
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::QuestionId;
 use crate::text::{LineEdit, Text};
-use crate::view::snapshot::{HunkInfo, ProposalInfo};
 use crate::workspace::hunkview;
+use crate::workspace::info::{HunkInfo, ProposalInfo};
 use crate::workspace::ledger::Hunk;
 
 /// A title in a label is cut to this: it stands behind a line of code.

@@ -13,10 +13,10 @@ use crate::spine::event::Stamp;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::text::{LineEdit, Text};
-use crate::view::snapshot::HunkInfo;
 use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
+use crate::workspace::info::HunkInfo;
 use crate::workspace::ledger::{Conflict, Hunk, Review, Which, agents_text};
 
 #[derive(Debug)]

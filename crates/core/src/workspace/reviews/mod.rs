@@ -32,7 +32,7 @@ use crate::spine::effect::Announcement;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{FileState, KeptReview};
 use crate::text::Text;
-use crate::view::snapshot::HunkInfo;
+use crate::workspace::info::HunkInfo;
 
 /// The files agents have changed.
 #[derive(Debug, Default)]

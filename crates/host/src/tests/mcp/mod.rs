@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::*;
 use acp_core::spine::ids::{SessionKey, ToolUseId};
-use acp_core::tools::{Progress, ToolPermission, ToolResult, ToolSpec};
+use acp_core::spine::tool::{Progress, ToolPermission, ToolResult, ToolSpec};
 
 const SESSION: SessionKey = SessionKey(1);
 const TOKEN: &str = "0123456789abcdef";

@@ -1,0 +1,47 @@
+//! What lists and the public API show of hunks and proposals.
+
+use crate::workspace::ledger::Review;
+use acp::path_as_text;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// A file's changes that agents propose and have not written yet.
+#[derive(Debug, Clone)]
+pub struct ProposalInfo {
+    pub path: PathBuf,
+    /// `row` and `count` are those of the lines that would be removed.
+    pub hunks: Vec<HunkInfo>,
+}
+
+/// A hunk: rows are 0-based, `old` and `new` are its lines.
+#[derive(Debug, Clone, Serialize)]
+pub struct HunkInfo {
+    #[serde(serialize_with = "path_as_text")]
+    pub path: PathBuf,
+    pub row: usize,
+    pub count: usize,
+    pub old: Vec<String>,
+    pub new: Vec<String>,
+    pub state: &'static str,
+}
+
+impl HunkInfo {
+    /// Returns the hunks of one file.
+    pub fn of(path: &Path, review: &Review) -> Vec<HunkInfo> {
+        let hunks = review.hunks().iter();
+        hunks
+            .map(|hunk| HunkInfo {
+                path: path.to_owned(),
+                row: hunk.new.start,
+                count: hunk.new.len(),
+                old: review.base().to_lines(hunk.old.clone()),
+                new: review.current().to_lines(hunk.new.clone()),
+                state: if hunk.conflict.is_some() {
+                    "conflict"
+                } else {
+                    "pending"
+                },
+            })
+            .collect()
+    }
+}
