@@ -2,7 +2,9 @@
 
 use crate::render::view::{Group, Line, Span};
 use crate::text::Text;
-use crate::workspace::ledger::{Hunk, hunks, words};
+use crate::text::diff::{hunks, words};
+
+use crate::text::diff::Hunk;
 
 /// Number of unchanged lines shown around a hunk.
 const CONTEXT: usize = 3;

@@ -14,7 +14,9 @@ use crate::render::toolview::{push, shown_path, whole_line};
 use crate::render::view::{Group, Line, Link, Span};
 use crate::text::Text;
 use crate::text::plural;
-use crate::workspace::ledger::{Hunk, hunks, words};
+use crate::text::diff::{hunks, words};
+
+use crate::text::diff::Hunk;
 
 /// Number of unchanged lines shown around a hunk.
 const CONTEXT: usize = 3;

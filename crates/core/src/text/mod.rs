@@ -4,6 +4,7 @@
 //! [`Text`] is line `n` of a Neovim buffer. Line ends and the final newline of a file are handled
 //! only in [`crate::text::format`].
 
+pub mod diff;
 pub mod format;
 pub mod fuzzy;
 pub mod paths;
@@ -319,7 +320,7 @@ mod tests {
 
     #[track_caller]
     fn check_moved(old: &[&str], new: &[&str], row: usize, want: usize) {
-        let edits = crate::workspace::ledger::diff(&Text::from_lines(old), &Text::from_lines(new));
+        let edits = crate::text::diff::diff(&Text::from_lines(old), &Text::from_lines(new));
         assert_eq!(moved(row, &edits), want, "{edits:?}");
     }
 

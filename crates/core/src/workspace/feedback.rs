@@ -12,7 +12,7 @@ use crate::spine::project::{Body, FileState, Whole};
 use crate::text::Text;
 use crate::text::plural;
 use crate::workspace::Workspace;
-use crate::workspace::ledger::Hunk;
+use crate::text::diff::Hunk;
 
 /// The maximum number of diff lines in a report; hunks beyond it are only counted.
 const MAX_LINES: usize = 200;

@@ -5,7 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::render::diffview::whole;
 use crate::render::view::{Group, HunkView, Line, Span};
-use crate::workspace::ledger::{Hunk, Review, WordDiff, words};
+use crate::workspace::ledger::Review;
+
+use crate::text::diff::{WordDiff, words};
+
+use crate::text::diff::Hunk;
 
 /// The maximum length of a removed line, in bytes; longer ones are cut.
 const MAX_REMOVED_LINE: usize = 1000;
@@ -124,7 +128,7 @@ fn cut(line: &str, group: Group) -> Line {
 mod tests {
     use super::*;
     use crate::text::Text;
-    use crate::workspace::ledger::Conflict;
+    use crate::text::diff::Conflict;
 
     /// Checks the views of a review from `old` to `new`: `row+count`, removed lines, words.
     #[track_caller]

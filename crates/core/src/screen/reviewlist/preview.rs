@@ -5,7 +5,7 @@ use crate::render::diffview;
 use crate::render::view::{Line, PreviewView};
 use crate::view::reviewlist::items::{Item, What};
 use crate::view::reviewlist::lines::in_full;
-use crate::workspace::ledger::Hunk;
+use crate::text::diff::Hunk;
 use crate::workspace::proposals::{FileProposal, Proposal};
 use crate::workspace::reviews::FileReview;
 

@@ -13,7 +13,7 @@ use crate::text::format::Encoding;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{BufferEdit, Kind};
-use crate::workspace::ledger::{Conflict, Merge, merge};
+use crate::text::diff::{Conflict, Merge, merge};
 
 /// A merge of the text on disk into a buffer.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::text::format::Format;
 use crate::text::{Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{Change, Intent, Landing, Next, Plan};
-use crate::workspace::ledger::{Conflict, Merge, diff, merge};
+use crate::text::diff::{Conflict, Merge, diff, merge};
 
 /// A change that a save has replaced.
 #[derive(Debug)]

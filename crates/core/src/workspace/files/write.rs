@@ -20,7 +20,7 @@ use crate::workspace::documents::Document;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Opens, Outcome, Plan,
 };
-use crate::workspace::ledger::{Conflict, Merge, diff, merge};
+use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::workspace::{FileEdit, Signal};
 use acp::{RpcError, client, rpc};
 

@@ -8,7 +8,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::align::Change;
+use crate::text::diff::align::Change;
 use super::offers::Offer;
 use super::parts::Part;
 use super::track::Track;

@@ -3,7 +3,7 @@
 //! Invariant: only a hunk that is there as a whole counts, with every line it adds and none that
 //! it removes; where the two versions leave that open, it does not.
 
-use super::align::Change;
+use crate::text::diff::align::Change;
 use super::{Hunk, Review, Which, diff};
 use crate::text::Text;
 

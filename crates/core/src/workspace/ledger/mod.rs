@@ -7,16 +7,12 @@
 //! Nothing here touches a buffer: what shall happen there is returned as edits, and becomes
 //! part of `current` when the editor reports that it has happened.
 
-mod align;
 mod authors;
-mod diff;
 mod history;
 mod landed;
-mod merge;
 mod offers;
 mod parts;
 mod track;
-mod words;
 
 #[cfg(test)]
 mod decisions;
@@ -27,50 +23,21 @@ mod props;
 #[cfg(test)]
 mod tests;
 
+use crate::text::diff::align::Change;
+use crate::text::diff::merge::{Conflict, Merge, merge};
+use crate::text::diff::{self, diff, hunks};
+use crate::text::diff::{Hunk};
 use std::borrow::Cow;
 use std::ops::Range;
 
 pub use authors::agents_text;
-pub use diff::{diff, hunks};
-pub use merge::{Conflict, Merge, merge};
-pub use words::{WordDiff, words};
 
-use align::Change;
 use history::{Accepted, History, Mark, State, Step};
 use offers::Offer;
 use parts::Part;
 use track::{Reach, Track};
 
 use crate::text::{LineEdit, Text};
-
-/// Rows of `base` and of `current` that differ; one of the two may be empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk {
-    pub old: Range<usize>,
-    pub new: Range<usize>,
-    /// The agent's version of the `new` rows, where the user's text won a conflict; the two
-    /// sides of such a hunk may be the same.
-    pub conflict: Option<Vec<String>>,
-}
-
-impl Hunk {
-    fn holds(&self, change: &Change) -> bool {
-        let within = |inner: &Range<usize>, outer: &Range<usize>| {
-            outer.start <= inner.start && inner.end <= outer.end
-        };
-        within(&change.old, &self.old) && within(&change.new, &self.new)
-    }
-}
-
-impl From<Change> for Hunk {
-    fn from(change: Change) -> Self {
-        Self {
-            old: change.old,
-            new: change.new,
-            conflict: None,
-        }
-    }
-}
 
 /// Which hunks are meant, in rows of `current`.
 #[derive(Debug, Clone, PartialEq, Eq)]

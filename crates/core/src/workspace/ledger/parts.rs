@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::align::Change;
+use crate::text::diff::align::Change;
 use super::{Hunk, Which};
 
 /// Lines of a change.

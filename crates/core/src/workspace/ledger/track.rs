@@ -7,9 +7,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::align::Change;
-use super::diff::{changes_in, changes_of, edit_of, slack, slid, slide_all};
-use super::merge::substantial;
+use crate::text::diff::align::Change;
+use crate::text::diff::{changes_in, changes_of, edit_of, slack, slid, slide_all};
+use crate::text::diff::merge::substantial;
 use super::parts::Part;
 use crate::text::{LineEdit, Text};
 

@@ -18,7 +18,7 @@ use crate::text::paths::normalized;
 use crate::text::{Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
-use crate::workspace::ledger::diff;
+use crate::text::diff::diff;
 use acp::{ToolCallId, ToolContent};
 
 impl Workspace {

@@ -16,7 +16,11 @@ use crate::text::{LineEdit, Text};
 use crate::workspace::Workspace;
 use crate::workspace::feedback::Rejected;
 use crate::workspace::fileops::{Intent, Kind};
-use crate::workspace::ledger::{Hunk, Which, hunks};
+use crate::workspace::ledger::Which;
+
+use crate::text::diff::hunks;
+
+use crate::text::diff::Hunk;
 
 /// What the user has chosen for a file that is about to be written.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text, moved};
-use crate::workspace::ledger::{Merge, diff, merge};
+use crate::text::diff::{Merge, diff, merge};
 
 /// A diff as an agent sent it: a whole file, a hunk with lines around it, or a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]

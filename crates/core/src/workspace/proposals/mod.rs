@@ -31,7 +31,9 @@ use crate::spine::event::ReviewAction;
 use crate::spine::ids::{QuestionId, SessionKey};
 use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text, moved};
-use crate::workspace::ledger::{Which, diff, hunks};
+use crate::workspace::ledger::Which;
+
+use crate::text::diff::{diff, hunks};
 use acp::ToolCallId;
 
 /// Whether proposals are previewed in buffers.

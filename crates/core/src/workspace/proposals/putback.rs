@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Landing, Next, Outcome, Plan, not_saved,
 };
-use crate::workspace::ledger::diff;
+use crate::text::diff::diff;
 use crate::workspace::reviews::NO_TEXT;
 
 /// Lines to be put back.

@@ -10,7 +10,7 @@ use crate::spine::ids::QuestionId;
 use crate::text::{LineEdit, Text};
 use crate::workspace::hunkview;
 use crate::workspace::info::{HunkInfo, ProposalInfo};
-use crate::workspace::ledger::Hunk;
+use crate::text::diff::Hunk;
 
 /// A title in a label is cut to this: it stands behind a line of code.
 const MAX_TITLE: usize = 30;

@@ -17,7 +17,9 @@ use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
 };
-use crate::workspace::ledger::{Which, diff};
+use crate::workspace::ledger::Which;
+
+use crate::text::diff::diff;
 
 /// Hunks that the user accepts or rejects.
 #[derive(Debug)]

@@ -17,7 +17,11 @@ use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
 use crate::workspace::info::HunkInfo;
-use crate::workspace::ledger::{Conflict, Hunk, Review, Which, agents_text};
+use crate::workspace::ledger::{Review, Which, agents_text};
+
+use crate::text::diff::Conflict;
+
+use crate::text::diff::Hunk;
 
 #[derive(Debug)]
 pub struct FileReview {

@@ -12,7 +12,7 @@ use crate::spine::ids::TurnKey;
 use crate::spine::project::{Body, FileState};
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::Rejected;
-use crate::workspace::ledger::{Conflict, diff, merge};
+use crate::text::diff::{Conflict, diff, merge};
 
 /// The target state of a move.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
 };
-use crate::workspace::ledger::merge;
+use crate::text::diff::merge;
 use crate::workspace::reviews::decide::NO_TEXT;
 
 impl Workspace {

@@ -39,8 +39,8 @@ pub struct Conflict {
 ///   the other in order, it alone is kept.
 /// - Other overlapping changes are a conflict: ours stays, theirs is told.
 pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Merge {
-    let our_changes = diff::changes(base, ours);
-    let their_changes = diff::changes(base, theirs);
+    let our_changes = super::changes(base, ours);
+    let their_changes = super::changes(base, theirs);
     let mut merger = Merger {
         base,
         ours,
@@ -214,7 +214,7 @@ impl Merger<'_> {
     fn replace(&mut self, start: usize, ours: &[String], by: &[String]) {
         let lines = |of: &'_ [String]| Text::from_lines(of);
         let (old, new) = (lines(ours), lines(by));
-        for edit in diff::diff(&old, &new) {
+        for edit in super::diff(&old, &new) {
             self.edit(start + edit.start, edit.removed, edit.lines);
         }
     }
@@ -261,7 +261,7 @@ fn holds(all: &[String], some: &[String]) -> bool {
 }
 
 /// Returns whether some line has more than punctuation: a brace alone may well be meant twice.
-pub(super) fn substantial(lines: &[String]) -> bool {
+pub(crate) fn substantial(lines: &[String]) -> bool {
     lines
         .iter()
         .any(|line| line.chars().any(char::is_alphanumeric))

@@ -4,13 +4,18 @@
 //! same answer. Lines at both ends that are the same are skipped before anything is compared
 //! line by line, so a small change in a large file is found quickly.
 
+pub(crate) mod align;
+pub(crate) mod merge;
+mod words;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Range;
 
-use super::Hunk;
-use super::align::{self, Change};
+use self::align::Change;
+pub use self::merge::{Conflict, Merge, merge};
+pub use self::words::{WordDiff, words};
 use crate::text::{LineEdit, Text};
 
 /// How far a hunk may slide to a better place.
@@ -34,7 +39,7 @@ pub fn hunks(old: &Text, new: &Text) -> Vec<Hunk> {
 }
 
 /// Returns the changes between two texts, slid to where they lie best.
-pub(super) fn slid(old: &Text, new: &Text) -> Vec<Change> {
+pub(crate) fn slid(old: &Text, new: &Text) -> Vec<Change> {
     let mut changes = changes(old, new);
     let all = 0..changes.len();
     slide_all(old, new, &mut changes, all);
@@ -42,7 +47,7 @@ pub(super) fn slid(old: &Text, new: &Text) -> Vec<Change> {
 }
 
 /// Returns the replacement that makes one change.
-pub(super) fn edit_of(change: &Change, new: &Text) -> LineEdit {
+pub(crate) fn edit_of(change: &Change, new: &Text) -> LineEdit {
     LineEdit {
         start: change.old.start,
         removed: change.old.len(),
@@ -52,7 +57,7 @@ pub(super) fn edit_of(change: &Change, new: &Text) -> LineEdit {
 
 /// Returns the changes between two texts; an inserted or removed block that could lie elsewhere
 /// lies as far down as possible, so that two diffs from one text agree on its place.
-pub(super) fn changes(old: &Text, new: &Text) -> Vec<Change> {
+pub(crate) fn changes(old: &Text, new: &Text) -> Vec<Change> {
     let prefix = old.common_prefix(new);
     let most = old.len().min(new.len()) - prefix;
     let suffix = old.common_suffix(new).min(most);
@@ -73,7 +78,7 @@ pub(super) fn changes(old: &Text, new: &Text) -> Vec<Change> {
 }
 
 /// Returns the changes between some rows of two texts, in rows of the whole texts.
-pub(super) fn changes_in(
+pub(crate) fn changes_in(
     old: &Text,
     old_rows: Range<usize>,
     new: &Text,
@@ -97,7 +102,7 @@ pub(super) fn changes_in(
 }
 
 /// Returns the changes between two sequences of lines, or of anything else.
-pub(super) fn changes_of<T: Hash + Eq>(
+pub(crate) fn changes_of<T: Hash + Eq>(
     old: impl Iterator<Item = T>,
     new: impl Iterator<Item = T>,
 ) -> Vec<Change> {
@@ -113,7 +118,7 @@ pub(super) fn changes_of<T: Hash + Eq>(
 
 /// Slides those of the changes at the indices `which` that could as well lie elsewhere to
 /// where they lie best.
-pub(super) fn slide_all(old: &Text, new: &Text, changes: &mut [Change], which: Range<usize>) {
+pub(crate) fn slide_all(old: &Text, new: &Text, changes: &mut [Change], which: Range<usize>) {
     for at in which.start..which.end.min(changes.len()) {
         // A line that stays is left between two hunks, so that sliding never joins them.
         let above = match at.checked_sub(1).and_then(|n| changes.get(n)) {
@@ -156,7 +161,7 @@ fn slide(old: &Text, new: &Text, change: &mut Change, room: Range<usize>) {
 
 /// Returns how many rows up and down a change could as well lie; 0 unless it is a pure
 /// insertion or deletion.
-pub(super) fn slack(
+pub(crate) fn slack(
     old: &Text,
     new: &Text,
     change: &Change,
@@ -246,5 +251,34 @@ mod tests {
     fn hunks_never_slide_into_each_other() {
         let (old, new) = ("a\na\nb\na\na\n", "a\na\na\nb\na\na\na\n");
         check(old, new, &[(0, 1), (6, 7)]);
+    }
+}
+
+/// Rows of `base` and of `current` that differ; one of the two may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hunk {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+    /// The agent's version of the `new` rows, where the user's text won a conflict; the two
+    /// sides of such a hunk may be the same.
+    pub conflict: Option<Vec<String>>,
+}
+
+impl Hunk {
+    pub(crate) fn holds(&self, change: &Change) -> bool {
+        let within = |inner: &Range<usize>, outer: &Range<usize>| {
+            outer.start <= inner.start && inner.end <= outer.end
+        };
+        within(&change.old, &self.old) && within(&change.new, &self.new)
+    }
+}
+
+impl From<Change> for Hunk {
+    fn from(change: Change) -> Self {
+        Self {
+            old: change.old,
+            new: change.new,
+            conflict: None,
+        }
     }
 }

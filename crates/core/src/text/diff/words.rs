@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::diff::changes_of;
+use super::changes_of;
 
 /// Lines longer than this many bytes are not compared word by word.
 const LINE: usize = 1000;

@@ -13,7 +13,7 @@ use similar::algorithms::{self, DiffHook};
 
 /// Ranges of the old and the new sequence that differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(crate) struct Change {
     pub old: Range<usize>,
     pub new: Range<usize>,
 }
@@ -53,7 +53,7 @@ const CERTAIN: usize = 16;
 /// A small region is aligned by the histogram algorithm. A larger one is first cut at tokens that
 /// occur once on each side; what is still large has few such tokens and is aligned window by
 /// window (Myers), up to a window that has too little in common. The rest of it is changed.
-pub(super) fn changes(old: &[u32], new: &[u32]) -> Vec<Change> {
+pub(crate) fn changes(old: &[u32], new: &[u32]) -> Vec<Change> {
     let kinds = old.iter().chain(new).max().map_or(0, |&t| t as usize + 1);
     let mut alignment = Alignment {
         old,
