@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms of the core, lowest first: a room may name rooms in its own row and below.
-const LAYERS: [&[&str]; 9] = [
-    &["text"],
+const LAYERS: [&[&str]; 10] = [
+    &["text", "form"],
     &["spine"],
     &["render"],
     &["questions", "workspace", "terminals"],
@@ -18,6 +18,7 @@ const LAYERS: [&[&str]; 9] = [
     &["view"],
     &["model"],
     &["flow", "screen"],
+    &["event"],
     &["update"],
 ];
 

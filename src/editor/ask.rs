@@ -10,7 +10,7 @@ use super::kit::autocmd::{self, Scope};
 use super::kit::float::{self, Frame, Size, Spot};
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
-use acp_core::render::view::Line;
+use acp_core::spine::view::Line;
 
 /// An answer.
 pub struct Choice {

@@ -19,8 +19,8 @@ use super::spans::{LineHighlights, Spans};
 use super::state::{self, send};
 use acp_core::event::Event;
 use acp_core::render::links::Links;
-use acp_core::render::view::{ChatOp, Group, Line};
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::view::{ChatOp, Group, Line};
 
 /// The marker of a list item: wrapped lines start behind it.
 const LIST_ITEM: &str = r"^\s*\([-*+]\|\d\+[.)]\)\s\+";

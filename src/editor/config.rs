@@ -6,11 +6,11 @@ use nvim_oxi::mlua::{Table, Value};
 
 use super::complete::Completion;
 use acp_core::conversation::agent::Limits;
-use acp_core::conversation::history::Bounds;
 use acp_core::conversation::plan::Place;
 use acp_core::questions::rules::{Action, RuleSpec, Rules};
 use acp_core::spine::effect::Level;
-use acp_core::view::follow::Follow;
+use acp_core::spine::history::Bounds;
+use acp_core::spine::view::Follow;
 use acp_core::view::statusline::Part;
 use acp_core::workspace::proposals::Preview;
 

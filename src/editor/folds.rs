@@ -7,7 +7,7 @@ use nvim_oxi::mlua;
 
 use super::kit::window;
 use super::nvim::{self, api};
-use acp_core::render::view::{ChatOp, FoldState};
+use acp_core::spine::view::{ChatOp, FoldState};
 
 /// Creates, opens and closes folds in a window; if `is_following`, the user reads the end.
 pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {

@@ -8,7 +8,7 @@ use nvim_oxi::mlua;
 
 use super::nvim::api;
 use super::pen::{self, Canvas, Mark, Style};
-use acp_core::render::view::HunkView;
+use acp_core::spine::view::HunkView;
 
 /// A hunk that is drawn.
 #[derive(Debug)]

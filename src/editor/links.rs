@@ -15,9 +15,9 @@ use super::{terminal, walk};
 use acp_core::conversation::info::SessionInfo;
 use acp_core::event::Event;
 use acp_core::render::links::row_behind;
-use acp_core::render::view::{Link, Piece, Whole};
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::view::{Link, Piece, Whole};
 
 /// Follows the link of the line under the cursor; without one, opens or closes the fold.
 ///

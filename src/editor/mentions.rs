@@ -10,8 +10,8 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::kit::{buffer, window};
 use super::nvim::{self, api};
 use super::state;
-use acp_core::conversation::attachment::{Attachment, Content};
 use acp_core::conversation::mention::{self, Mention, Named};
+use acp_core::spine::attachment::{Attachment, Content};
 use acp_core::spine::event::Context;
 use acp_core::spine::ids::SessionKey;
 

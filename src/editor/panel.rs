@@ -12,8 +12,8 @@ use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use super::{keys, queue, state};
-use acp_core::render::view::Line;
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::view::Line;
 
 /// The kinds of panels, from the top down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

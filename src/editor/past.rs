@@ -4,8 +4,10 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::nvim;
 use super::state::send;
-use acp_core::conversation::history::{Granted, Wish};
+use acp_core::conversation::history::Wish;
+
 use acp_core::event::Event;
+use acp_core::spine::history::Granted;
 
 /// Sends a request; its reply goes to `granted` of `acp.sessions`, with this number.
 pub fn wish(number: u32, wish: Wish) {

@@ -9,8 +9,8 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::nvim::{self, api};
 use super::state;
 use acp_core::render::removed::{self, Layout};
-use acp_core::render::view::{HunkView, Line};
 use acp_core::spine::event::ReviewAction;
+use acp_core::spine::view::{HunkView, Line};
 
 /// Lines of a hunk that get a sign; more would add nothing.
 const MAX_SIGNS: usize = 500;

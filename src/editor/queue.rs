@@ -16,11 +16,11 @@ use super::nvim::{self, api};
 use super::panel::{self, Contents, Kind};
 use super::state::{self, send};
 use super::{chat, keys, layout};
-use acp_core::conversation::attachment::Attachment;
 use acp_core::conversation::queue::{QueueAction, QueuedInfo};
-use acp_core::render::view::QueueView;
+use acp_core::spine::attachment::Attachment;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Prompt;
+use acp_core::spine::view::QueueView;
 
 use acp_core::event::Event;
 use acp_core::spine::ids::{QueueId, SessionKey};

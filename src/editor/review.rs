@@ -16,8 +16,8 @@ use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use super::pen::{Canvas, Style};
 use super::state;
-use acp_core::render::view::HunkView;
 use acp_core::spine::ids::BufId;
+use acp_core::spine::view::HunkView;
 
 /// The hunks that are shown, by buffer.
 #[derive(Debug, Default)]

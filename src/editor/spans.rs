@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use nvim_oxi::mlua;
 
 use super::nvim::api;
-use acp_core::render::view::{Group, Line};
+use acp_core::spine::view::{Group, Line};
 
 /// The highlights of all rows.
 #[derive(Debug, Default)]

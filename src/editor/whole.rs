@@ -10,7 +10,7 @@ use super::keys;
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use super::walk;
-use acp_core::render::view::{WholeLanguage, WholeView};
+use acp_core::spine::view::{WholeLanguage, WholeView};
 
 /// The largest slice, in bytes and in lines: about a millisecond's work.
 const SLICE: usize = 128 * 1024;

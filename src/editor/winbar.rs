@@ -9,8 +9,8 @@ use super::kit::window;
 use super::nvim;
 use super::state;
 use acp_core::render::title::fitted;
-use acp_core::render::view::Group;
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::view::Group;
 
 /// Shows the state of a session above its transcript's windows.
 pub fn set(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<()> {

@@ -1,8 +1,9 @@
 //! The events that reach the core.
 
 use crate::conversation::agent::Limits;
-use crate::conversation::attachment::{Attachment, Image};
-use crate::conversation::history::{Bounds, HistoryNews, Wish};
+use crate::conversation::history::Wish;
+use crate::spine::attachment::{Attachment, Image};
+
 use crate::conversation::login::LoginStep;
 use crate::conversation::options::Setting;
 use crate::conversation::plan::Place;
@@ -10,7 +11,6 @@ use crate::conversation::queue::QueueAction;
 use crate::conversation::reach::Reach;
 use crate::questions::Answer;
 use crate::questions::rules::Rules;
-use crate::render::view::Whole;
 use crate::spine::effect::Level;
 use crate::spine::event::AgentSpec;
 use crate::spine::event::BufState;
@@ -26,13 +26,15 @@ use crate::spine::event::Scope;
 use crate::spine::event::Stamp;
 use crate::spine::event::UndoStep;
 use crate::spine::event::WriteError;
+use crate::spine::history::{Bounds, HistoryNews};
 use crate::spine::ids::{AgentKey, BufId, QuestionId, QueueId, SessionKey, ToolUseId};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{Checkpoint, Committed, FileChange, KeptReview};
 use crate::spine::tool::{Door, Progress, ToolAsk, ToolResult, ToolSpec};
+use crate::spine::view::Follow;
+use crate::spine::view::Whole;
 use crate::terminals::{Output, TerminalEvent};
 use crate::text::LineEdit;
-use crate::view::follow::Follow;
 use crate::workspace::proposals::Preview;
 use acp::Message;
 use std::path::PathBuf;

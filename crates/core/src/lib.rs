@@ -6,6 +6,7 @@
 pub mod conversation;
 pub mod event;
 mod flow;
+pub mod form;
 pub mod model;
 pub mod questions;
 pub mod render;

@@ -176,8 +176,9 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::FrameWanted { output } => model.terminals.set_output(output),
         Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
-            if let Some(session) = model.conversation.sessions.get_mut(&session) {
-                session.chat.reset(&mut session.transcript);
+            if let Some(found) = model.conversation.sessions.get_mut(&session) {
+                let chat = model.view.chats.entry(session).or_default();
+                chat.reset(&mut found.transcript);
             }
             model.view.frame.chat_is_empty(session);
         }

@@ -25,9 +25,9 @@ use super::log::{Log, cut};
 use super::process::Exit;
 use acp::{Frame, LineDecoder, Message};
 use acp_core::event::Event;
+use acp_core::render::plain::on_screen;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::AgentKey;
-use acp_core::terminals::on_screen;
 use acp_edge::inbox::Inbox;
 
 /// Maximum size of one read, and of one write gathered from several lines.

@@ -8,8 +8,8 @@ use super::sessions::{meant, read_context};
 use crate::editor::guard::function;
 use crate::editor::state::{send, snapshot};
 use crate::editor::{complete, nvim};
-use acp_core::conversation::attachment::Attachment;
 use acp_core::event::Event;
+use acp_core::spine::attachment::Attachment;
 use acp_core::spine::ids::SessionKey;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {

@@ -9,7 +9,9 @@ use crate::editor::guard::function;
 use crate::editor::past::wish;
 use crate::editor::{chat, layout};
 use acp::SessionId;
-use acp_core::conversation::history::{Query, RecordName, Source, Wish};
+use acp_core::conversation::history::{Query, Source, Wish};
+
+use acp_core::spine::history::RecordName;
 use acp_core::spine::ids::SessionKey;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {

@@ -14,8 +14,8 @@ use crate::editor::kit::buffer;
 use crate::editor::kit::window::{buf_of, go_to, here, is_valid, row, set_row, tab_of};
 use crate::editor::nvim::{self, api};
 use crate::editor::{state, walk};
-use acp_core::render::view::FollowTarget;
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::view::FollowTarget;
 use acp_core::view::follow::pace;
 
 /// The largest file that is loaded, in bytes: Neovim blocks while it loads.

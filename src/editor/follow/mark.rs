@@ -6,7 +6,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use crate::editor::kit::buffer;
 use crate::editor::nvim::{self, api};
-use acp_core::render::view::AgentMark;
+use acp_core::spine::view::AgentMark;
 
 const SIGN: &str = "▶";
 

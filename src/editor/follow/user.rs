@@ -12,7 +12,9 @@ use crate::editor::kit::autocmd::{self, Scope};
 use crate::editor::kit::{buffer, window};
 use crate::editor::nvim;
 use crate::editor::state;
-use acp_core::view::follow::{Follow, pace};
+use acp_core::view::follow::pace;
+
+use acp_core::spine::view::Follow;
 
 /// Watches the user's activity while an agent is followed.
 pub fn watch() -> mlua::Result<()> {

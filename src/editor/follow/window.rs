@@ -18,7 +18,7 @@ use crate::editor::state::send;
 use crate::editor::{chat, state};
 use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
-use acp_core::view::follow::Follow;
+use acp_core::spine::view::Follow;
 
 /// The least height and width of a window that is split, below and beside.
 const MIN_HEIGHT: i64 = 12;

@@ -8,7 +8,7 @@ use super::autocmd::{self, Scope};
 use super::defer;
 use crate::editor::guard;
 use crate::editor::nvim::{self, api};
-use acp_core::render::view::Line;
+use acp_core::spine::view::Line;
 
 /// Creates a buffer without a file, which is hidden when its last window closes.
 ///

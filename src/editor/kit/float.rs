@@ -4,7 +4,7 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::window;
 use crate::editor::nvim;
-use acp_core::render::view::Line;
+use acp_core::spine::view::Line;
 
 /// The size of a float, whose lines wrap where it is narrower than they are.
 #[derive(Debug, Clone, Copy)]

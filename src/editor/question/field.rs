@@ -12,7 +12,7 @@ use crate::editor::keys;
 use crate::editor::kit::autocmd::{self, Scope};
 use crate::editor::kit::{buffer, defer, user, window};
 use crate::editor::nvim::{self, api};
-use acp_core::questions::form::Kind;
+use acp_core::form::Kind;
 use acp_core::questions::formview::{Act, Row};
 use acp_core::spine::effect::Level;
 

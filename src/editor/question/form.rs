@@ -12,12 +12,14 @@ use crate::editor::kit::window;
 use crate::editor::nvim::{self, api};
 use crate::editor::{keys, state};
 use acp_core::questions::Answer;
-use acp_core::questions::elicitation::{Ask, ElicitationAnswer};
-use acp_core::questions::form::Form;
+use acp_core::questions::elicitation::ElicitationAnswer;
+
+use acp_core::form::Ask;
+use acp_core::form::Form;
 use acp_core::questions::formview::{self, Act, Draft, Row};
-use acp_core::render::view::{ElicitationView, Line, QuestionView};
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::QuestionId;
+use acp_core::spine::view::{ElicitationView, Line, QuestionView};
 
 /// The state of filling in forms.
 #[derive(Debug, Default)]

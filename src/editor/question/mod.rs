@@ -26,8 +26,8 @@ use super::state::{self, send};
 use super::{keys, nvim};
 use acp_core::event::Event;
 use acp_core::questions::Answer;
-use acp_core::render::view::QuestionView;
 use acp_core::spine::ids::{QuestionId, SessionKey};
+use acp_core::spine::view::QuestionView;
 
 /// The time without a key after which the window may take the focus.
 const REST: Duration = Duration::from_millis(300);

@@ -8,8 +8,8 @@ use crate::editor::nvim::api;
 use crate::editor::{apply, keys, state, walk};
 use acp_core::questions::Answer;
 use acp_core::render::toolview::whole_line;
-use acp_core::render::view::{Line, OptionView, PermissionView, QuestionView};
 use acp_core::spine::effect::Level;
+use acp_core::spine::view::{Line, OptionView, PermissionView, QuestionView};
 
 /// Opens the first file of a new question beside what the user is doing, if that is configured.
 pub(super) fn came(view: &PermissionView) -> mlua::Result<()> {

@@ -22,8 +22,8 @@ use super::kit::buffer;
 use super::kit::window::{self, Sizes};
 use super::nvim;
 use super::state::{self, send};
-use acp_core::render::view::{Group, ListItem, ListView};
 use acp_core::spine::event::ListEvent;
+use acp_core::spine::view::{Group, ListItem, ListView};
 
 use acp_core::event::Event;
 use acp_core::spine::ids::ItemKey;

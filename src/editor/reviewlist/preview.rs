@@ -7,7 +7,7 @@ use nvim_oxi::mlua;
 use super::{bar, moved, scratch, strip, valid, window as list_window, with};
 use crate::editor::kit::{buffer, window};
 use crate::editor::nvim;
-use acp_core::render::view::PreviewView;
+use acp_core::spine::view::PreviewView;
 
 /// Shows the preview of the item under the cursor.
 pub fn preview(view: &PreviewView) -> mlua::Result<()> {

@@ -9,8 +9,8 @@ use crate::editor::kit::{buffer, window};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use acp_core::event::Event;
-use acp_core::render::view::Group;
 use acp_core::spine::ids::TerminalKey;
+use acp_core::spine::view::Group;
 use acp_core::terminals::State;
 use acp_core::terminals::info::TerminalInfo;
 

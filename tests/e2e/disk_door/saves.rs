@@ -65,7 +65,8 @@ fn a_save_is_done_when_it_returns_and_the_change_comes_back_afterwards() {
         return { vim.fn.readfile('a.txt'), vim.bo.modified }",
         (),
     );
-    assert_eq!(saved, json!([["one", "two", "threex"], false]));
+    // The change may have come back by now.
+    assert_eq!((&saved[0][2], &saved[1]), (&json!("threex"), &json!(false)));
     wait_file(nvim, "a.txt", "ONE\ntwo\nthreex\n");
     wait_lines(nvim, &["ONE", "two", "threex"]);
     door.nvim.quit();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::contents::content_markdown;
-use crate::render::view::{Line, Span};
+use crate::spine::view::{Line, Span};
 use acp::{CompactionPatch, CompactionStatus, Summary};
 
 /// The compactions of a session, by the agent's ids.

@@ -8,14 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::conversation::attachment::{Attachment, Content, Takes};
+use crate::conversation::attachment::Takes;
+
 use crate::conversation::complete::Files;
 use crate::conversation::session::Session;
-use crate::render::view::{Frame, Patch};
+use crate::spine::attachment::{Attachment, Content};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::SessionKey;
+use crate::spine::view::{Frame, Patch};
 use crate::text::plural;
 
 /// The files of projects, by their folders.

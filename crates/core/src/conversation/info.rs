@@ -6,8 +6,7 @@ use crate::conversation::recall::Prompts;
 use crate::conversation::session::Phase;
 use crate::conversation::usage::Usage;
 use crate::spine::ids::SessionKey;
-use crate::view::follow::Follow;
-use crate::view::snapshot::ToolsInfo;
+use crate::spine::view::Follow;
 use acp::{Command, SessionId, SessionOption};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,4 +52,12 @@ pub struct SessionInfo {
     pub needs_login: bool,
     /// Whether images can be attached; true while the agent's capabilities are unknown.
     pub takes_images: bool,
+}
+
+/// The unfinished tool calls of a session.
+#[derive(Debug, Clone, Default)]
+pub struct ToolsInfo {
+    pub running: usize,
+    /// The title and kind of the latest one.
+    pub latest: Option<(String, String)>,
 }

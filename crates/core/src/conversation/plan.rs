@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::toolview::whole_line;
-use crate::render::view::{Group, Line, PlanView, Span};
+use crate::spine::view::{Group, Line, PlanView, Span};
 use acp::{PlanEntry, PlanStatus, Priority};
 
 /// The place where a plan is shown.

@@ -6,11 +6,11 @@
 use crate::conversation::Conversation;
 use std::collections::VecDeque;
 
-use crate::render::view::{Frame, Line, Patch, QueueView, Span};
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{QueueId, SessionKey};
+use crate::spine::view::{Frame, Line, Patch, QueueView, Span};
 
 /// A session's queued prompts, the next one first; the number is not limited.
 #[derive(Debug, Default)]

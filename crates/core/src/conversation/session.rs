@@ -12,7 +12,6 @@ use crate::conversation::transcript::Transcript;
 use crate::conversation::usage::Usage;
 use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::AgentKey;
-use crate::view::chat::ChatView;
 use crate::workspace::Folders;
 use acp::{self, SessionId};
 use std::path::PathBuf;
@@ -35,7 +34,6 @@ pub struct Session {
     pub opening: Opening,
     pub transcript: Transcript,
     pub(crate) history: Keeping,
-    pub chat: ChatView,
     pub turn: Option<Turn>,
     /// Prompts that wait for the session to be ready or for the turn to end.
     pub queue: Queue,
@@ -117,7 +115,6 @@ impl Session {
             reach: Reach::default(),
             transcript: Transcript::default(),
             history: Keeping::default(),
-            chat: ChatView::default(),
             turn: None,
             queue: Queue::default(),
             along: None,

@@ -1,6 +1,6 @@
 //! A session's use of its context window, and its cost.
 
-use crate::render::view::Group;
+use crate::spine::view::Group;
 
 /// Usage as an agent reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]

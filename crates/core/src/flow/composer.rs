@@ -3,9 +3,11 @@
 //! Invariant: an attachment is sent with the next prompt unless the user removes it; a prompt waits
 //! until its attachments are fetched.
 
-use crate::conversation::attachment::{Attachment, Fetch, Image, Takes, whole};
+use crate::conversation::attachment::{Fetch, Takes, whole};
+
 use crate::conversation::session::{Session, Stage};
 use crate::model::Model;
+use crate::spine::attachment::{Attachment, Image};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, Prompt};

@@ -239,6 +239,7 @@ impl Model {
         };
         self.conversation.end_history(key, &mut session, fx);
         self.view.following.closed(key);
+        self.view.chats.remove(&key);
         tell_unsent(&session.queue, fx);
         self.workspace.close_session(key, fx);
         if let Some(agent) = session.agent {

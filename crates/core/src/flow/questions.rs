@@ -5,9 +5,11 @@
 
 use crate::conversation::questions::{ElicitationRequest, PermissionRequest};
 use crate::model::Model;
-use crate::questions::elicitation::{Ask, Elicitation};
-use crate::questions::form::Form;
-use crate::questions::page::Page;
+use crate::questions::elicitation::Elicitation;
+
+use crate::form::Ask;
+use crate::form::Form;
+use crate::form::page::Page;
 use crate::questions::permission::{Decision, Permission};
 use crate::questions::rules::{Asked, Check, Facts};
 use crate::questions::{Answer, Outcome, Outcomes};

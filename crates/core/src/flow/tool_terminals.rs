@@ -85,7 +85,7 @@ impl Model {
                 if let Some(Entry::Tool(tool)) = session.transcript.entry_mut(index)
                     && tool
                         .terminals
-                        .set(&name.1, terminal, &session.spec.cwd, &link)
+                        .set(terminal.shown_as(&name.1, &session.spec.cwd), &link)
                 {
                     self.questions.touch_about(name.0, &tool.id);
                     session.transcript.touch(index);

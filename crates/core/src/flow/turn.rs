@@ -3,12 +3,14 @@
 //! Invariant: a turn ends only by the response to its own request, or because its agent ends.
 
 use crate::conversation::agent::{Call, EARLY_UPDATES};
-use crate::conversation::attachment::{Attachment, Takes};
+use crate::conversation::attachment::Takes;
+
 use crate::conversation::plan::Place;
 use crate::conversation::queue::When;
 use crate::conversation::session::{Echo, Stage, Turn};
 use crate::conversation::usage::Usage;
 use crate::model::Model;
+use crate::spine::attachment::Attachment;
 use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;

@@ -1,10 +1,9 @@
 //! Forms to fill in and pages to open, and the replies to their requests.
 
+use crate::form::Ask;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use super::form::Form;
-use super::page::Page;
 use super::{Answer, Content, End, Outcome, Outcomes, Question, Questions};
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::emit;
@@ -18,17 +17,6 @@ pub struct Elicitation {
     pub ask: Ask,
     /// Set by tools of Neovim; the protocol has none.
     pub importance: Option<Importance>,
-}
-
-/// How the user is asked.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
-    Form(Form),
-    Page {
-        page: Page,
-        /// The agent's name for it, by which it reports the end.
-        id: String,
-    },
 }
 
 /// The importance of an answer.

@@ -9,9 +9,7 @@
 //! above carry out its [`Outcome`]s in order.
 
 pub mod elicitation;
-pub mod form;
 pub mod formview;
-pub mod page;
 pub mod permission;
 pub mod rules;
 #[cfg(test)]
@@ -97,7 +95,7 @@ pub type Outcomes = Vec<Outcome>;
 
 /// The end of a question.
 #[derive(Debug)]
-enum End {
+pub(crate) enum End {
     Answer(Answer),
     /// A rule chooses an option.
     Rule(String, usize),

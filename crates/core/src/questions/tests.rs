@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::elicitation::{Ask, Elicitation, ElicitationAnswer};
-use super::form::Form;
+use super::elicitation::{Elicitation, ElicitationAnswer};
 use super::permission::Permission;
 use super::rules::{Asked, Facts};
 use super::*;
+use crate::form::Ask;
+use crate::form::Form;
 use crate::spine::asker::Step as Asking;
 use crate::spine::ids::ToolUseId;
 use acp::{OptionKind, PermissionOption, ToolCallPatch};

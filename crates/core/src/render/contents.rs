@@ -5,7 +5,7 @@
 
 use crate::render::markdown::{self, Languages, Markdown};
 use crate::render::tooldiff::ToolDiff;
-use crate::render::view::Line;
+use crate::spine::view::Line;
 use acp::{Content, Location, ToolContent};
 
 /// Maximum lines and bytes of a text that are shown.

@@ -1,6 +1,6 @@
 //! Diffs as lines: in the permission window and under tool calls.
 
-use crate::render::view::{Group, Line, Span};
+use crate::spine::view::{Group, Line, Span};
 use crate::text::Text;
 use crate::text::diff::{hunks, words};
 

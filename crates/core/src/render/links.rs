@@ -4,7 +4,7 @@
 //! Invariant: each row has the index of its link; unused links are removed before they outnumber
 //! the used ones.
 
-use crate::render::view::{Line, Link};
+use crate::spine::view::{Line, Link};
 
 /// Below this number of links, unused ones are not removed.
 const FEW: usize = 1024;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::render::rawview;
 use crate::render::toolview::{push, shown_path, whole_line};
 use crate::render::uri;
-use crate::render::view::{Line, Link};
+use crate::spine::view::{Line, Link};
 use acp::Content;
 
 /// Maximum lines of an embedded resource.

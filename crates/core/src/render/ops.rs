@@ -4,7 +4,7 @@
 //! consecutive changes are merged, because each operation costs the editor a call; folds are in
 //! rows of the final text, because they are created last.
 
-use crate::render::view::{ChatOp, FoldState, Line};
+use crate::spine::view::{ChatOp, FoldState, Line};
 
 /// Changes of one transcript.
 #[derive(Debug, Default)]

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::render::contents::content_markdown;
 use crate::render::diffview::whole;
+use crate::render::plain::without_codes;
 use crate::render::toolcall::ToolCall;
-use crate::render::view::{Line, Link};
-use crate::terminals::without_codes;
+use crate::spine::view::{Line, Link};
 use crate::text::plural;
 use acp::{Content, ToolContent};
 
@@ -204,21 +204,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::conversation::transcript::Transcript;
     use acp::{ToolCallId, ToolCallPatch};
 
     /// Checks the lines of a tool call's input and output; `content` is its one text, if any.
     fn check(input: Value, output: Value, content: Option<&str>, want: &[&str]) {
-        let id = ToolCallId("t".into());
         let text = |text: &str| ToolContent::Content(Content::Text(text.into()));
-        let mut transcript = Transcript::default();
-        transcript.tool(ToolCallPatch {
+        let tool = &ToolCall::of(ToolCallPatch {
             raw_input: (!input.is_null()).then_some(input),
             raw_output: (!output.is_null()).then_some(output),
             content: content.map(|content| vec![text(content)]),
-            ..ToolCallPatch::new(id.clone())
+            ..ToolCallPatch::new(ToolCallId("t".into()))
         });
-        let tool = transcript.find_tool(&id).expect("it was just made");
         let command = command(tool).map(|command| format!("$ {command}"));
         let lines = [input_lines(tool), output_lines(tool, 100).0].concat();
         let lines = lines.into_iter().map(|line| line.text);

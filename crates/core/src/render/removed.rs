@@ -3,7 +3,7 @@
 //!
 //! Invariant: a row is never wider than the layout allows, and shows all of its part of the line.
 
-use crate::render::view::{Group, Line};
+use crate::spine::view::{Group, Line};
 
 /// A part of a row in one group.
 pub type Chunk = (String, Group);
@@ -31,7 +31,7 @@ pub fn rows(line: &Line, layout: &Layout) -> Vec<Vec<Chunk>> {
     };
     let mut tab_cells = 0;
     for (at, c) in line.text.char_indices() {
-        let covers = |span: &&crate::render::view::Span| {
+        let covers = |span: &&crate::spine::view::Span| {
             (span.start as usize..span.end as usize).contains(&at)
         };
         let group = line
@@ -103,7 +103,7 @@ fn control(c: char) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::view::Span;
+    use crate::spine::view::Span;
 
     /// Checks the rows for a layout; chunks of changed words are in brackets.
     #[track_caller]

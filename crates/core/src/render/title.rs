@@ -2,7 +2,7 @@
 //!
 //! Invariant: the first parts are always shown; parts without room are dropped whole, from the end.
 
-use crate::render::view::Group;
+use crate::spine::view::Group;
 
 /// Minimum width of a truncated part.
 const LEAST: usize = 8;

@@ -6,7 +6,9 @@
 use serde_json::Value;
 
 use crate::render::contents::Contents;
-use crate::terminals::{ShownTerminals, without_codes};
+use crate::render::terminals::ShownTerminals;
+
+use crate::render::plain::without_codes;
 use acp::{Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
 
 /// The merged state of a tool call.

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use crate::render::markdown::{CodeLines, Languages};
 use crate::render::toolview::{push, shown_path, whole_line};
-use crate::render::view::{Group, Line, Link, Span};
+use crate::spine::view::{Group, Line, Link, Span};
 use crate::text::Text;
-use crate::text::plural;
 use crate::text::diff::{hunks, words};
+use crate::text::plural;
 
 use crate::text::diff::Hunk;
 

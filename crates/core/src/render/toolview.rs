@@ -10,7 +10,7 @@ use crate::render::markdown;
 use crate::render::mediaview;
 use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
-use crate::render::view::{FoldState, Group, Line, Link, Piece, Span, Whole};
+use crate::spine::view::{FoldState, Group, Line, Link, Piece, Span, Whole};
 use crate::text::plural;
 use acp::{Content, Location, TerminalId, ToolContent, ToolKind, ToolStatus};
 

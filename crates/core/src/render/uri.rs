@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::render::view::Link;
+use crate::spine::view::Link;
 
 /// Returns the link for a URI: a file, with the line it names (`#L12`), or a URL.
 pub fn link(uri: &str) -> Link {

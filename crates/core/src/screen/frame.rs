@@ -6,10 +6,10 @@
 use crate::conversation::session::{Phase, Session};
 use crate::model::Model;
 use crate::render::ops::Ops;
-use crate::render::view::{Frame, Group, Patch};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
+use crate::spine::view::{Frame, Group, Patch};
 use crate::text::plural;
 use crate::view::chat::{Budget, Means};
 use crate::view::frame::Composing;
@@ -131,15 +131,16 @@ impl Model {
             ops: composing.chats.entry(*key).or_default(),
             cwd: &session.spec.cwd,
         };
-        session.chat.render(&mut session.transcript, &mut means)
+        let chat = self.view.chats.entry(*key).or_default();
+        chat.render(&mut session.transcript, &mut means)
             || sessions.any(|(_, session)| is_dirty(&session))
     }
 
     fn chat_patches(&mut self, mut chats: BTreeMap<SessionKey, Ops>, frame: &mut Frame) {
-        for (key, session) in &self.conversation.sessions {
+        for (key, _session) in &self.conversation.sessions {
             let mut ops = chats.remove(key).unwrap_or_default();
             if self.view.frame.folds_wanted.remove(key) {
-                ops.set_folds(session.chat.folds());
+                ops.set_folds(self.view.chats.entry(*key).or_default().folds());
             }
             let ops = ops.into_ops();
             if !ops.is_empty() {

@@ -8,9 +8,9 @@ use crate::questions::permission::Permission;
 use crate::questions::{Content, Question};
 use crate::render::toolview;
 use crate::spine::ids::{AgentKey, SessionKey};
-use crate::view::snapshot::{
-    AgentInfo, QuestionContent, QuestionInfo, ReviewInfo, Snapshot, ToolsInfo,
-};
+use crate::view::snapshot::{AgentInfo, QuestionContent, QuestionInfo, ReviewInfo, Snapshot};
+
+use crate::conversation::info::ToolsInfo;
 
 use crate::conversation::info::SessionInfo;
 use acp::Purpose;

@@ -7,10 +7,10 @@ use crate::model::Model;
 use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview::title;
-use crate::render::view::{Piece, Whole, WholeLanguage, WholeView};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::SessionKey;
+use crate::spine::view::{Piece, Whole, WholeLanguage, WholeView};
 use crate::view::wholes::{content, pretty, raw};
 
 impl Model {

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::conversation::history::{Granted, HistoryOrder};
-use crate::render::view::{Frame, UndoView, WholeView};
+use crate::spine::history::Granted;
+
 use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
+use crate::spine::history::HistoryOrder;
 use crate::spine::ids::{AgentKey, BufId, QuestionId, SessionKey, TerminalKey, ToolUseId, TurnKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{FileState, KeptReview};
 use crate::spine::tool::{Progress, ToolResult, ToolSpec};
+use crate::spine::view::{Frame, UndoView, WholeView};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 use acp::{Location, SessionId, path_as_text};

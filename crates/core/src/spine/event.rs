@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::attachment::Attachment;
+use crate::spine::attachment::Attachment;
 use crate::spine::ids::{BufId, ItemKey, SessionKey, TurnKey};
 use crate::text::Text;
 use crate::text::format::Format;

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use super::shown::Output;
 use super::{Terminal, Terminals};
-use crate::render::view::Link;
 use crate::spine::ids::SessionKey;
+use crate::spine::view::Link;
 use acp::{TerminalId, TerminalNews};
 
 /// A tool call that shows terminals.

@@ -10,9 +10,7 @@ pub mod info;
 mod life;
 mod lines;
 mod pace;
-mod plain;
 mod requests;
-mod screen;
 mod shown;
 mod tail;
 mod told;
@@ -23,15 +21,13 @@ use std::sync::Arc;
 
 pub(crate) use entries::Showing;
 pub use event::TerminalEvent;
-pub use lines::{ShownTerminal, ShownTerminals};
 
 pub use self::pace::{Pace, TYPING};
-use self::plain::Plain;
-pub use self::plain::{on_screen, without_codes};
 pub(crate) use self::requests::Caller;
 pub use self::shown::Output;
 use self::shown::Shown;
 use self::tail::Tail;
+use crate::render::plain::Plain;
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
 use crate::terminals::info::TerminalInfo;
@@ -76,15 +72,15 @@ pub struct Terminal {
     session: SessionKey,
     id: TerminalId,
     /// This client runs, or has run, a command in it.
-    has_process: bool,
+    pub(crate) has_process: bool,
     /// The agent process that requested it.
     agent: Option<AgentKey>,
     /// The full command line.
-    command: String,
+    pub(crate) command: String,
     title: Arc<str>,
     cwd: Arc<Path>,
     state: State,
-    plain: Plain,
+    pub(crate) plain: Plain,
     tail: Tail,
     /// The pending `terminal/create` request.
     created: Option<RequestId>,

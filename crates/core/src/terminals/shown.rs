@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use super::tail::{TAIL, Tail};
 use super::{Terminal, Terminals};
-use crate::render::view::Patch;
 use crate::spine::ids::TerminalKey;
+use crate::spine::view::Patch;
 
 /// Maximum output per frame: Neovim processes it within two milliseconds, even if all of it is
 /// coloured.

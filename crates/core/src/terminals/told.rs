@@ -5,10 +5,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::plain::Plain;
 use super::shown::Shown;
 use super::tail::Tail;
 use super::{DEFAULT_LIMIT, State, Terminal, Terminals};
+use crate::render::plain::Plain;
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::{SessionKey, TerminalKey};
 use acp::{News, TerminalNews};

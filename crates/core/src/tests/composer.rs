@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, S1, World};
-use crate::conversation::attachment::{Attachment, Content, Image};
+use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::event::{Context, Prompt};
 
 use crate::event::Event;

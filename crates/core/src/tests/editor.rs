@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use super::screen::Chat;
-use crate::render::view::{
+use crate::spine::effect::Save;
+use crate::spine::event::{BufState, EditDone, EditError, Overwritten, Prompt, SaveError, Stamp};
+use crate::spine::view::{
     ElicitationView, FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView,
     PreviewView, QuestionView, QueueView, UndoView, WholeView,
 };
-use crate::spine::effect::Save;
-use crate::spine::event::{BufState, EditDone, EditError, Overwritten, Prompt, SaveError, Stamp};
 
 use crate::event::Event;
 use crate::spine::ids::{BufId, SessionKey, TerminalKey, TurnKey};

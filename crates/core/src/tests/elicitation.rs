@@ -6,7 +6,9 @@ use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
 use crate::event::Event;
 use crate::questions::Answer;
-use crate::questions::elicitation::{Ask, ElicitationAnswer};
+use crate::questions::elicitation::ElicitationAnswer;
+
+use crate::form::Ask;
 use crate::spine::ids::QuestionId;
 
 fn form(message: &str) -> Value {

@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::json;
 
 use super::world::{A1, S1, World};
-use crate::conversation::attachment::Attachment;
 use crate::questions::Answer;
-use crate::render::view::{FoldState, Line, Link, PermissionView};
+use crate::spine::attachment::Attachment;
 use crate::spine::event::{Context, Prompt};
+use crate::spine::view::{FoldState, Line, Link, PermissionView};
 
 use crate::event::Event;
 use crate::spine::ids::QuestionId;

@@ -7,13 +7,17 @@ use super::screen::Chat;
 use super::steps::{Step, can, step};
 use super::story::Story;
 use super::world::{S1, World};
-use crate::conversation::history::{Granted, Past, Query, Source, Wish, lines};
+use crate::conversation::history::{Query, Source, Wish, lines};
+
+use crate::spine::history::Past;
+
 use crate::conversation::plan::Place;
 use crate::conversation::transcript::Transcript;
 use crate::event::Event;
 use crate::model::Model;
-use crate::render::view::{Line, Link};
+use crate::spine::history::Granted;
 use crate::spine::ids::SessionKey;
+use crate::spine::view::{Line, Link};
 
 /// Removes links to terminals, which do not outlive a session.
 fn outlived(lines: Vec<Line>) -> Vec<Line> {

@@ -4,15 +4,15 @@ use super::agent::Life;
 use super::screen::{Chat, check_line};
 use super::world::{FRAME, World};
 use crate::conversation::agent::AgentState;
-use crate::conversation::attachment::Attachment;
 use crate::conversation::session::{Phase, Stage};
 use crate::event::Event;
 use crate::model::Model;
-use crate::render::view::QuestionView;
 use crate::spine::asker::Asker;
+use crate::spine::attachment::Attachment;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
+use crate::spine::view::QuestionView;
 use crate::text::LineEdit;
 use crate::update::update;
 use crate::view::snapshot::Snapshot;
@@ -308,7 +308,7 @@ fn check_screen(world: &mut World) {
             true => want,
             false => Chat::of(&session.transcript, languages, &session.spec.cwd, true),
         };
-        let texts = |lines: &[crate::render::view::Line]| -> Vec<String> {
+        let texts = |lines: &[crate::spine::view::Line]| -> Vec<String> {
             lines.iter().map(|line| line.text.clone()).collect()
         };
         assert_eq!(texts(lines), texts(&want.lines), "the chat of {key:?}");

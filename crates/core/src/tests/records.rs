@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::conversation::history::{HistoryNews, HistoryOrder, Kept, On, Past, RecordName, lines};
+use crate::conversation::history::lines;
+
+use crate::spine::history::Past;
+
 use crate::event::Event;
+use crate::spine::history::{HistoryNews, HistoryOrder, Kept, On, RecordName};
 use crate::spine::ids::SessionKey;
 
 /// Records by name; each order advances the clock.

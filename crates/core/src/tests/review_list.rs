@@ -1,8 +1,8 @@
 //! The review list, as the core renders it.
 
 use super::world::{A1, World};
-use crate::render::view::ListView;
 use crate::spine::event::{ListEvent, ReviewAction};
+use crate::spine::view::ListView;
 
 use crate::event::Event;
 use crate::spine::ids::AgentKey;

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::markdown::Languages;
 use crate::render::ops::Ops;
-use crate::render::view::{ChatOp, FoldState, Line};
+use crate::spine::view::{ChatOp, FoldState, Line};
 use crate::view::chat::{Budget, ChatView, Means};
 use acp::{Content, Role};
 

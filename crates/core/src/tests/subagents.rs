@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
 use crate::event::Event;
-use crate::render::view::Link;
+use crate::spine::view::Link;
 
 fn below(parent: Option<&str>, mut update: Value) -> Value {
     if let Some(parent) = parent {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, S1, World};
-use crate::conversation::attachment::Attachment;
 use crate::conversation::session::Phase;
+use crate::spine::attachment::Attachment;
 use crate::spine::event::Context;
 
 use crate::event::Event;

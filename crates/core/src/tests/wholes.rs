@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{S1, World};
 use crate::event::Event;
-use crate::render::view::{Link, Piece, Whole, WholeLanguage};
+use crate::spine::view::{Link, Piece, Whole, WholeLanguage};
 
 /// Sends a tool call, requests a piece of it in full, and returns the piece's language and text.
 fn shown(mut call: Value, piece: Piece) -> Option<(String, String)> {

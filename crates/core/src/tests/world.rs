@@ -21,12 +21,12 @@ use super::pty::Pty;
 use super::records::Records;
 use super::shadow::Shadow;
 use super::tools::{self, Calls};
-use crate::conversation::history::Granted;
 use crate::model::Model;
 use crate::render::markdown;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::spine::event::AgentSpec;
+use crate::spine::history::Granted;
 
 use crate::event::Event;
 use crate::spine::ids::{AgentKey, SessionKey};

@@ -17,8 +17,8 @@ use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::markdown::Languages;
 use crate::render::ops::Ops;
 use crate::render::toolview;
-use crate::render::view::{FoldState, Line};
 use crate::spine::effect::Level;
+use crate::spine::view::{FoldState, Line};
 
 /// Maximum text of one frame, in bytes, so that applying it takes a few milliseconds at most.
 const FRAME_BYTES: usize = 64 * 1024;

@@ -7,8 +7,8 @@ use crate::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::render::ops::Ops;
-use crate::render::view::Group;
 use crate::spine::ids::SessionKey;
+use crate::spine::view::Group;
 use crate::view::chat::Budget;
 
 #[derive(Debug, Default)]

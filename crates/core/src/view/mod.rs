@@ -9,14 +9,19 @@ pub mod snapshot;
 pub mod statusline;
 pub(crate) mod wholes;
 
+use self::chat::ChatView;
 use crate::render::markdown::Languages;
+use crate::spine::ids::SessionKey;
 use crate::view::follow::Following;
 use crate::view::frame::FrameState;
 use crate::view::reviewlist::ReviewList;
+use std::collections::BTreeMap;
 
 /// The state of this room.
 #[derive(Debug, Default)]
 pub struct View {
+    /// The chats as the editor shows them.
+    pub chats: BTreeMap<SessionKey, ChatView>,
     pub list: ReviewList,
     pub following: Following,
     pub frame: FrameState,

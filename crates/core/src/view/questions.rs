@@ -1,6 +1,6 @@
 //! The question on the screen: a permission with its options, a form, or a page.
 
-use crate::render::view::{Group, OptionView};
+use crate::spine::view::{Group, OptionView};
 use acp::{OptionKind, PermissionOption};
 
 /// Gives each option its mnemonic: `y`, `a` or `n` by kind, else a letter of its name.

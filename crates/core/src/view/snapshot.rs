@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::conversation::agent::AgentState;
-use crate::questions::elicitation::Ask;
+use crate::form::Ask;
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Whole;
@@ -39,14 +39,6 @@ pub struct AgentInfo {
     /// Its answer to `initialize`, once it has arrived.
     pub info: Option<Initialized>,
     pub sessions: Vec<SessionKey>,
-}
-
-/// The unfinished tool calls of a session.
-#[derive(Debug, Clone, Default)]
-pub struct ToolsInfo {
-    pub running: usize,
-    /// The title and kind of the latest one.
-    pub latest: Option<(String, String)>,
 }
 
 #[derive(Debug, Clone)]

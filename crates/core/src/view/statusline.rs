@@ -1,8 +1,10 @@
 //! The parts of a statusline for a session.
 
 use crate::conversation::session::Phase;
-use crate::render::view::Group;
-use crate::view::snapshot::{Snapshot, ToolsInfo};
+use crate::spine::view::Group;
+use crate::view::snapshot::Snapshot;
+
+use crate::conversation::info::ToolsInfo;
 
 use crate::conversation::info::SessionInfo;
 use acp::Purpose;

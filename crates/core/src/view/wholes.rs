@@ -9,7 +9,7 @@ use crate::render::contents::content_markdown;
 use crate::render::diffview::diff_lines;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview::{kind_name, status_name};
-use crate::render::view::WholeLanguage;
+use crate::spine::view::WholeLanguage;
 use acp::{Content, Location, ToolContent};
 
 pub(crate) fn content(item: &ToolContent) -> (WholeLanguage, String) {

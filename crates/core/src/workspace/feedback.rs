@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::render::diffview::whole;
-use crate::render::view::Line;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, Whole};
+use crate::spine::view::Line;
 use crate::text::Text;
+use crate::text::diff::Hunk;
 use crate::text::plural;
 use crate::workspace::Workspace;
-use crate::text::diff::Hunk;
 
 /// The maximum number of diff lines in a report; hunks beyond it are only counted.
 const MAX_LINES: usize = 200;

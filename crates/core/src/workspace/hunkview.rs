@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::render::diffview::whole;
-use crate::render::view::{Group, HunkView, Line, Span};
+use crate::spine::view::{Group, HunkView, Line, Span};
 use crate::workspace::ledger::Review;
 
 use crate::text::diff::{WordDiff, words};

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::{PATIENCE, tool};
 use crate::Environment;
 use crate::command;
-use acp_core::conversation::attachment::Image;
+use acp_core::spine::attachment::Image;
 
 /// Models accept no larger images.
 const MAX_BYTES: usize = 5 << 20;

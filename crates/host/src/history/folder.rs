@@ -13,9 +13,11 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::FlockOperation;
 
 use super::writers::RecordWriter;
-use acp_core::conversation::history::{
-    Bounds, Header, Kept, Meta, Past, Record, RecordName, lines,
-};
+use acp_core::conversation::history::lines;
+
+use acp_core::spine::history::Past;
+
+use acp_core::spine::history::{Bounds, Header, Kept, Meta, Record, RecordName};
 
 /// File extension of records.
 const ENDING: &str = "jsonl";

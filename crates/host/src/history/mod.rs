@@ -14,8 +14,8 @@ use std::time::Duration;
 use self::folder::RecordFolder;
 use self::writers::RecordWriters;
 use super::guard::guarded_call;
-use acp_core::conversation::history::{HistoryNews, HistoryOrder};
 use acp_core::event::Event;
+use acp_core::spine::history::{HistoryNews, HistoryOrder};
 use acp_core::spine::pending::{Token, reply};
 use acp_edge::inbox::Inbox;
 

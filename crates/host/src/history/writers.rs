@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use super::folder::RecordFolder;
-use acp_core::conversation::history::{Header, On, Record, RecordName, lines};
+use acp_core::conversation::history::lines;
+
+use acp_core::spine::history::{Header, On, Record, RecordName};
 use acp_core::spine::ids::SessionKey;
 
 /// The open records by session.

@@ -5,9 +5,11 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::SystemTime;
 
 use super::*;
-use acp_core::conversation::history::entry::{KeptEntry, KeptMessage};
-use acp_core::conversation::history::{
-    Bounds, Header, HistoryNews, HistoryOrder, Kept, Meta, On, Past, Record, RecordName, VERSION,
+use acp_core::spine::history::Past;
+use acp_core::spine::history::{KeptEntry, KeptMessage};
+
+use acp_core::spine::history::{
+    Bounds, Header, HistoryNews, HistoryOrder, Kept, Meta, On, Record, RecordName, VERSION,
 };
 use acp_core::spine::ids::SessionKey;
 

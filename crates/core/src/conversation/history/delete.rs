@@ -3,12 +3,13 @@
 //! Invariant: an open session is not deleted; the caller is answered once the host and the agent
 //! have both answered.
 
+use super::HistoryJob;
 use super::keep::order;
 use super::past::grant;
-use super::{Granted, HistoryJob, HistoryOrder, RecordName};
 use crate::conversation::Conversation;
 use crate::conversation::session::Session;
 use crate::spine::cx::Effects;
+use crate::spine::history::{Granted, HistoryOrder, RecordName};
 use acp::SessionId;
 
 /// A session whose deletion is pending.

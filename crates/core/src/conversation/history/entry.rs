@@ -3,14 +3,16 @@
 //! Invariant: an entry that is saved and restored is shown as before, with two exceptions: large
 //! content is cut, with a note, and live content is no longer live.
 
-use serde::{Deserialize, Serialize};
+use crate::spine::history::{
+    KeptEntry, KeptLevel, KeptLine, KeptMessage, KeptPlanEntry, KeptPlanStatus, KeptPriority,
+};
 use serde_json::Value;
 
-pub use super::tool::KeptTool;
 use crate::conversation::transcript::{Entry, Message};
-use crate::render::view::{Line, Span};
 use crate::render::{groups, markdown};
 use crate::spine::effect::Level;
+pub use crate::spine::history::KeptTool;
+use crate::spine::view::{Line, Span};
 use acp::{PlanEntry, PlanStatus, Priority};
 
 /// Maximum size of a saved text: the same as the transcript shows of a tool's output.
@@ -19,77 +21,6 @@ const MAX_TEXT: usize = 64 * 1024;
 /// Texts in a larger value are cut; a value that is still larger is not saved.
 const MAX_VALUE: usize = 64 * 1024;
 const MAX_IN_VALUE: usize = 8 * 1024;
-
-/// An entry in its persistent form.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptEntry {
-    User(KeptMessage),
-    Agent(KeptMessage),
-    Thought(KeptMessage),
-    Tool(Box<KeptTool>),
-    Plan(Vec<KeptPlanEntry>),
-    Notice {
-        level: KeptLevel,
-        text: String,
-    },
-    /// An attachment of a prompt.
-    Along {
-        head: String,
-        lines: Vec<KeptLine>,
-    },
-    Unknown {
-        kind: String,
-        raw: Value,
-    },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptMessage {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    pub text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptPlanEntry {
-    pub content: String,
-    pub priority: KeptPriority,
-    pub status: KeptPlanStatus,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptPriority {
-    High,
-    Medium,
-    Low,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptPlanStatus {
-    Pending,
-    InProgress,
-    Completed,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptLevel {
-    Debug,
-    Info,
-    Warn,
-    Error,
-}
-
-/// A line with its highlights: start and end in bytes, group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptLine {
-    pub text: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub spans: Vec<(u32, u32, String)>,
-}
 
 impl KeptEntry {
     /// Returns the persistent form of an entry.
@@ -189,7 +120,7 @@ impl KeptLine {
 }
 
 /// Returns the part of a text that is saved, with a note of its size if it was cut.
-pub(super) fn bounded_text(text: &str) -> String {
+pub(crate) fn bounded_text(text: &str) -> String {
     if text.len() <= MAX_TEXT {
         return text.to_owned();
     }
@@ -202,7 +133,7 @@ pub(super) fn bounded_text(text: &str) -> String {
 }
 
 /// Returns a value in its persistent form; `None` when it is too large.
-pub(super) fn bounded(value: &Value) -> Option<Value> {
+pub(crate) fn bounded(value: &Value) -> Option<Value> {
     if size(value) <= MAX_VALUE {
         return Some(value.clone());
     }

@@ -3,13 +3,14 @@
 //! Invariants: nothing is written before there is a prompt; a streamed entry is written once it is
 //! complete, so the cost does not depend on the number of chunks.
 
-use super::entry::KeptEntry;
-use super::{Header, HistoryOrder, Meta, On, Past, Record, RecordName, VERSION};
+use super::Past;
 use crate::conversation::Conversation;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::history::KeptEntry;
+use crate::spine::history::{Header, HistoryOrder, Meta, On, Record, RecordName, VERSION};
 use crate::spine::ids::SessionKey;
 
 /// The state of a session's record.

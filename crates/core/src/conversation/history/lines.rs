@@ -3,21 +3,9 @@
 //! Invariant: a torn line, or one of a kind that a later version added, is skipped; the other lines
 //! are still read.
 
-use std::collections::BTreeMap;
+use crate::spine::history::Past;
 
-use super::entry::KeptEntry;
-use super::{Header, Meta, Record, VERSION};
-
-/// A record that was read.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Past {
-    pub header: Header,
-    pub meta: Meta,
-    /// By number, each with the number of its parent tool call.
-    pub entries: BTreeMap<u32, (Option<u32>, KeptEntry)>,
-    /// The beginning was too large to be read.
-    pub is_cut: bool,
-}
+use crate::spine::history::{Header, Meta, Record, VERSION};
 
 /// Returns a line of a record, with its line end.
 pub fn line(record: &Record) -> String {

@@ -9,13 +9,14 @@ use std::path::Path;
 
 use super::keep::order;
 use super::past::grant;
-use super::{Granted, HistoryJob, HistoryOrder, Kept, PastSession, Query, time};
+use super::{HistoryJob, Query, time};
 use crate::conversation::jobs::TimerJob;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::AgentSpec;
+use crate::spine::history::{Granted, HistoryOrder, Kept, PastSession};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::SessionId;
 use acp::client::ListedSession;

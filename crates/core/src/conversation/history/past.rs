@@ -3,19 +3,18 @@
 //! Invariant: each request is answered once, even if an agent or the host does not answer.
 
 use crate::conversation::Conversation;
+use crate::spine::history::Granted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-use serde::Serialize;
 
 use super::delete::Deletion;
 use super::keep::order;
 use super::list::Listing;
-use super::{Bounds, HistoryOrder, RecordName};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
+use crate::spine::history::{Bounds, HistoryOrder, RecordName};
 use crate::spine::ids::SessionKey;
-use acp::{SessionId, path_as_text};
+use acp::SessionId;
 
 /// The user's requests about past sessions. Each has its number, which the answer repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,37 +43,6 @@ pub struct Query {
 pub enum Source {
     Session(SessionKey),
     Kept(RecordName),
-}
-
-/// The answer to a request.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Granted {
-    /// Newest first.
-    Listed(Vec<PastSession>),
-    /// The markdown, or the error.
-    Exported(Result<String, String>),
-    /// Whether its agent has deleted it too.
-    Deleted(Result<bool, String>),
-}
-
-/// A session as lists show it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct PastSession {
-    /// The session, if it is open here.
-    pub session: Option<SessionKey>,
-    pub agent: String,
-    pub id: Option<SessionId>,
-    /// The record, if one is kept here.
-    #[serde(rename = "record")]
-    pub name: Option<RecordName>,
-    #[serde(serialize_with = "path_as_text")]
-    pub cwd: PathBuf,
-    pub title: Option<String>,
-    /// In seconds since 1970.
-    pub updated: Option<u64>,
-    /// The agent lists it.
-    #[serde(rename = "listed")]
-    pub is_listed: bool,
 }
 
 /// Work that continues when the host or a timer reports.

@@ -4,14 +4,15 @@
 //! Invariant: the record of a session is looked up before its agent is asked for the session, and
 //! is shown once.
 
-use super::entry::KeptEntry;
+use super::HistoryJob;
 use super::keep::order;
-use super::{HistoryJob, HistoryOrder, On};
 use crate::conversation::Conversation;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
 use crate::spine::cx::Effects;
 use crate::spine::effect::Level;
+use crate::spine::history::KeptEntry;
+use crate::spine::history::{HistoryOrder, On};
 use crate::spine::ids::SessionKey;
 use acp::client::PromptBlock;
 

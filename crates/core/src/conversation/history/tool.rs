@@ -1,122 +1,17 @@
 //! Tool calls in their persistent form, with all fields that messages have set.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use crate::spine::history::{
+    KeptContent, KeptLocation, KeptStatus, KeptTerminal, KeptTool, KeptToolContent,
+};
 
-use super::entry::{KeptLine, bounded, bounded_text};
+use super::entry::{bounded, bounded_text};
+use crate::render::terminals::ShownTerminal;
 use crate::render::toolcall::ToolCall;
-use crate::terminals::ShownTerminal;
+use crate::spine::history::KeptLine;
 use acp::{Content, Location, TerminalId, ToolCallId, ToolContent, ToolKind, ToolStatus};
 
 /// A diff with more text is not saved.
 const MAX_DIFF: usize = 512 * 1024;
-
-/// A tool call in its persistent form.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct KeptTool {
-    pub tool_call_id: String,
-    pub title: String,
-    pub kind: String,
-    pub status: KeptStatus,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub content: Vec<KeptToolContent>,
-    /// The rows of their files at which the content's diffs were located.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub places: Vec<(usize, u32)>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub locations: Vec<KeptLocation>,
-    /// The output its terminals showed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub terminals: Vec<KeptTerminal>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raw_input: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raw_output: Option<Value>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptStatus {
-    Pending,
-    InProgress,
-    Completed,
-    Failed,
-    Cancelled,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum KeptToolContent {
-    Content {
-        content: KeptContent,
-    },
-    Diff {
-        path: String,
-        #[serde(default, rename = "oldText", skip_serializing_if = "Option::is_none")]
-        old: Option<String>,
-        #[serde(rename = "newText")]
-        new: String,
-    },
-    Terminal {
-        #[serde(rename = "terminalId")]
-        id: String,
-    },
-    Unknown {
-        kind: String,
-        raw: Value,
-    },
-}
-
-/// A content block; of one that is not text, only its label.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum KeptContent {
-    Text {
-        text: String,
-    },
-    Image {
-        mime: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        uri: Option<String>,
-        bytes: usize,
-    },
-    Audio {
-        mime: String,
-        bytes: usize,
-    },
-    ResourceLink {
-        uri: String,
-        name: String,
-    },
-    Resource {
-        uri: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        text: Option<String>,
-    },
-    Unknown {
-        kind: String,
-        raw: Value,
-    },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptLocation {
-    pub path: String,
-    /// 0-based.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub row: Option<u32>,
-}
-
-/// The part of a terminal's output that the transcript showed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptTerminal {
-    pub id: String,
-    pub lines: Option<Vec<KeptLine>>,
-    pub has_output: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-}
 
 impl KeptTool {
     pub(super) fn of(tool: &ToolCall) -> Self {

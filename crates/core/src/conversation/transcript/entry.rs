@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::render::markdown::Markdown;
 use crate::render::toolcall::ToolCall;
-use crate::render::view::Line;
 use crate::spine::effect::Level;
+use crate::spine::view::Line;
 use acp::{Content, PlanEntry};
 
 #[derive(Debug)]

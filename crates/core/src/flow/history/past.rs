@@ -2,11 +2,13 @@
 //!
 //! Invariant: each request is answered once, even if an agent or the host does not answer.
 
-use crate::conversation::history::HistoryNews;
-use crate::conversation::history::past::{Granted, HistoryJob, grant};
+use crate::conversation::history::past::{HistoryJob, grant};
+use crate::spine::history::HistoryNews;
+
 use crate::model::Model;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::Level;
+use crate::spine::history::Granted;
 
 impl Model {
     /// Handles a report of the host about records.

@@ -4,8 +4,10 @@
 //! pending.
 
 use crate::model::Model;
-use crate::questions::elicitation::{Ask, Elicitation, Importance};
-use crate::questions::form::Form;
+use crate::questions::elicitation::{Elicitation, Importance};
+
+use crate::form::Ask;
+use crate::form::Form;
 use crate::spine::asker::{Asker, Step};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, Level};

@@ -5,11 +5,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::questions::elicitation::Ask;
-use crate::questions::form::{Choice, Entry, Field, Form, Kind, Mistakes};
-use crate::questions::page::Page;
+use crate::form::Ask;
+use crate::form::page::Page;
+use crate::form::{Choice, Entry, Field, Form, Kind, Mistakes};
 use crate::render::toolview::{push, whole_line};
-use crate::render::view::{ElicitationView, Group, Line};
+use crate::spine::view::{ElicitationView, Group, Line};
 
 /// What a line stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::groups as g;
 use super::language::{self, Language};
 use super::languages::Found;
 use super::scopes;
-use crate::render::view::{Group, Span};
+use crate::spine::view::{Group, Span};
 
 /// Longer lines are not highlighted: minified code would cost milliseconds per line, for no
 /// benefit.
@@ -256,7 +256,7 @@ pub(super) fn span(start: usize, end: usize, group: Group) -> Span {
 mod tests {
     use super::super::languages::Languages;
     use super::*;
-    use crate::render::view::Line;
+    use crate::spine::view::Line;
 
     /// Returns the lines of a text, each with its spans.
     fn code(language: &str, text: &str, languages: &mut Languages) -> Vec<Line> {

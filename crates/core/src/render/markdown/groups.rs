@@ -2,7 +2,7 @@
 //!
 //! Invariant: every group used in spans here is in [`GROUPS`], with its default link.
 
-use crate::render::view::Group;
+use crate::spine::view::Group;
 
 pub(super) const HEADING: Group = "AcpHeading";
 pub(super) const BOLD: Group = "AcpBold";

@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::languages::Languages;
-use crate::render::view::Span;
+use crate::spine::view::Span;
 
 /// Consecutive lines in one language.
 #[derive(Debug, Clone)]

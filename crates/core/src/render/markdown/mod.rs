@@ -34,7 +34,7 @@ pub use groups::GROUPS;
 pub use languages::Languages;
 pub use lines::CodeLines;
 
-use crate::render::view::Line;
+use crate::spine::view::Line;
 use late::Late;
 use state::{Out, Piece, State, content_end};
 

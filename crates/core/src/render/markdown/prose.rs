@@ -7,7 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::groups as g;
-use crate::render::view::{Group, Line, Span};
+use crate::spine::view::{Group, Line, Span};
 
 /// A rendered leaf.
 #[derive(Debug, Default)]

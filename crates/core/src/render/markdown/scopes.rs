@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use syntect::parsing::Scope;
 
 use super::groups as g;
-use crate::render::view::Group;
+use crate::spine::view::Group;
 
 /// The effect of a scope on the group of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::blocks::{Scanner, Step};
 use super::code::{Code, shift, span};
 use super::languages::Languages;
 use super::{groups, line, prose};
-use crate::render::view::{Line, Span};
+use crate::spine::view::{Line, Span};
 
 /// The cost of a byte of highlighted code; a byte of other text costs 1.
 pub(super) const UNIT: usize = 128;

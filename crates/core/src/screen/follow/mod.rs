@@ -6,11 +6,11 @@
 mod places;
 
 use crate::model::Model;
-use crate::render::view::{AgentMark, FollowTarget, FollowView, Frame, Patch};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::ids::{BufId, SessionKey};
-use crate::view::follow::Follow;
+use crate::spine::view::Follow;
+use crate::spine::view::{AgentMark, FollowTarget, FollowView, Frame, Patch};
 use std::path::Path;
 
 impl Model {

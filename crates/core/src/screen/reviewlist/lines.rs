@@ -2,9 +2,9 @@
 
 use crate::model::Model;
 use crate::render::diffview;
-use crate::render::view::{Group, Line, ListItem, ListView};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Whole;
+use crate::spine::view::{Group, Line, ListItem, ListView};
 use crate::view::reviewlist::items::What;
 use crate::view::reviewlist::lines::{Counts, LineOf, in_short};
 use crate::workspace::proposals::{FileProposal, Note};

@@ -9,11 +9,11 @@ mod lines;
 mod preview;
 
 use crate::model::Model;
-use crate::render::view::{Frame, Patch};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::{ListEvent, ReviewAction};
 use crate::spine::ids::ItemKey;
+use crate::spine::view::{Frame, Patch};
 use crate::view::reviewlist::ReviewList;
 use crate::view::reviewlist::items::{Item, What};
 use crate::workspace::ledger::Which;

@@ -2,10 +2,10 @@
 
 use crate::model::Model;
 use crate::render::diffview;
-use crate::render::view::{Line, PreviewView};
+use crate::spine::view::{Line, PreviewView};
+use crate::text::diff::Hunk;
 use crate::view::reviewlist::items::{Item, What};
 use crate::view::reviewlist::lines::in_full;
-use crate::text::diff::Hunk;
 use crate::workspace::proposals::{FileProposal, Proposal};
 use crate::workspace::reviews::FileReview;
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::world::{S1, World};
 use crate::event::Event;
 use crate::questions::Answer;
-use crate::view::follow::Follow;
+use crate::spine::view::Follow;
 
 const F: &str = "/p/f";
 const TEN: &str = "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n";

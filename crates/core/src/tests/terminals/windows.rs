@@ -6,9 +6,9 @@ use serde_json::json;
 use super::super::world::{Part, World};
 use super::{T1, running};
 use crate::event::Event;
-use crate::render::view::Patch;
 use crate::spine::effect::EditorEffect;
 use crate::spine::ids::TerminalKey;
+use crate::spine::view::Patch;
 use crate::terminals::{Output, State};
 
 #[test]

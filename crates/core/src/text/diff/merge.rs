@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use super::align::Change;
-use super::diff;
 use crate::text::{LineEdit, Text};
 
 /// What a merge comes to.

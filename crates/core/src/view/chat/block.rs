@@ -10,7 +10,7 @@ use crate::render::markdown::Change;
 use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview::{self, Look};
-use crate::render::view::{FoldState, Line, Link, Span};
+use crate::spine::view::{FoldState, Line, Link, Span};
 
 /// Maximum depth of indentation.
 const MAX_DEPTH: usize = 6;

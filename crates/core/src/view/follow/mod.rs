@@ -5,41 +5,12 @@
 
 pub mod pace;
 
+use crate::spine::view::Follow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::spine::ids::SessionKey;
 use acp::ToolCallId;
-
-/// Whether the editor follows an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Follow {
-    #[default]
-    Off,
-    On,
-    /// Only to files it changes, not to files it reads.
-    Edits,
-}
-
-impl Follow {
-    /// Returns the message for a switch to this mode.
-    pub(crate) fn told(self) -> &'static str {
-        match self {
-            Follow::Off => "No window follows the agent any more.",
-            Follow::On => "A window follows the agent from now on.",
-            Follow::Edits => "A window follows the agent's edits from now on.",
-        }
-    }
-
-    /// Returns its text in the chat's window bar.
-    pub(crate) fn title(self) -> Option<&'static str> {
-        match self {
-            Follow::Off => None,
-            Follow::On => Some("following"),
-            Follow::Edits => Some("following edits"),
-        }
-    }
-}
 
 /// The places of all agents.
 #[derive(Debug, Default)]

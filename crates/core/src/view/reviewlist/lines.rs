@@ -1,8 +1,8 @@
 //! The lines of the review list, as they are drawn.
 
 use super::items::What;
-use crate::render::view::{Group, Line, ListItem, ListView, Span};
 use crate::spine::project::Whole;
+use crate::spine::view::{Group, Line, ListItem, ListView, Span};
 use crate::text::plural;
 
 /// The numbers of changes to decide.

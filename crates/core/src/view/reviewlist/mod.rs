@@ -10,9 +10,9 @@ pub(crate) mod lines;
 use crate::view::View;
 use std::path::{Path, PathBuf};
 
-use crate::render::view::{ListView, PreviewView};
 use crate::spine::ids::ItemKey;
 use crate::spine::project::Whole;
+use crate::spine::view::{ListView, PreviewView};
 use crate::workspace::reviews::FileReview;
 
 /// The core's state of the review list's window.

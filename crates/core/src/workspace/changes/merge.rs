@@ -9,11 +9,11 @@ use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, EditDone, SaveError, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::text::Text;
+use crate::text::diff::{Conflict, Merge, merge};
 use crate::text::format::Encoding;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{BufferEdit, Kind};
-use crate::text::diff::{Conflict, Merge, merge};
 
 /// A merge of the text on disk into a buffer.
 #[derive(Debug)]

@@ -11,11 +11,11 @@ use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{FileChange, FileState};
+use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::text::format::Format;
 use crate::text::{Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{Change, Intent, Landing, Next, Plan};
-use crate::text::diff::{Conflict, Merge, diff, merge};
 
 /// A change that a save has replaced.
 #[derive(Debug)]

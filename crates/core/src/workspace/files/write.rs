@@ -12,6 +12,7 @@ use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, DiskText, EditDone, SaveError, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::FileState;
+use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::text::format::Format;
 use crate::text::{Text, moved};
 use crate::workspace::Workspace;
@@ -20,7 +21,6 @@ use crate::workspace::documents::Document;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Opens, Outcome, Plan,
 };
-use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::workspace::{FileEdit, Signal};
 use acp::{RpcError, client, rpc};
 

@@ -8,10 +8,10 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use crate::text::diff::align::Change;
 use super::offers::Offer;
 use super::parts::Part;
 use super::track::Track;
+use crate::text::diff::align::Change;
 use crate::text::{LineEdit, Text};
 
 const STATES: usize = 200;

@@ -3,9 +3,9 @@
 //! Invariant: only a hunk that is there as a whole counts, with every line it adds and none that
 //! it removes; where the two versions leave that open, it does not.
 
-use crate::text::diff::align::Change;
 use super::{Hunk, Review, Which, diff};
 use crate::text::Text;
+use crate::text::diff::align::Change;
 
 impl Review {
     /// Accepts the hunks that `after` has and `before` had not: two versions of the file in the

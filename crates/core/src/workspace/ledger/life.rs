@@ -1,5 +1,6 @@
 //! A file's life at random: an agent, a user, and a buffer with an undo stack as Neovim has it.
 
+use crate::text::diff::merge;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

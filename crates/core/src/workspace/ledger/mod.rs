@@ -23,10 +23,10 @@ mod props;
 #[cfg(test)]
 mod tests;
 
+use crate::text::diff::Hunk;
 use crate::text::diff::align::Change;
-use crate::text::diff::merge::{Conflict, Merge, merge};
-use crate::text::diff::{self, diff, hunks};
-use crate::text::diff::{Hunk};
+use crate::text::diff::merge::Conflict;
+use crate::text::diff::{self, diff};
 use std::borrow::Cow;
 use std::ops::Range;
 

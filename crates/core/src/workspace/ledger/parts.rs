@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use crate::text::diff::align::Change;
 use super::{Hunk, Which};
+use crate::text::diff::align::Change;
 
 /// Lines of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]

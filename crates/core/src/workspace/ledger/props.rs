@@ -1,5 +1,6 @@
 //! Properties of a review under random edits by the agent and the user.
 
+use crate::text::diff::{Merge, hunks, merge, words};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -7,10 +7,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::text::diff::align::Change;
-use crate::text::diff::{changes_in, changes_of, edit_of, slack, slid, slide_all};
-use crate::text::diff::merge::substantial;
 use super::parts::Part;
+use crate::text::diff::align::Change;
+use crate::text::diff::merge::substantial;
+use crate::text::diff::{changes_in, changes_of, edit_of, slack, slid, slide_all};
 use crate::text::{LineEdit, Text};
 
 /// A change with more base lines than this is not compared again for an edit inside it.

@@ -14,11 +14,11 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{QuestionId, SessionKey};
+use crate::text::diff::diff;
 use crate::text::paths::normalized;
 use crate::text::{Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
-use crate::text::diff::diff;
 use acp::{ToolCallId, ToolContent};
 
 impl Workspace {

@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::text::diff::{Merge, diff, merge};
 use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text, moved};
-use crate::text::diff::{Merge, diff, merge};
 
 /// A diff as an agent sent it: a whole file, a hunk with lines around it, or a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]

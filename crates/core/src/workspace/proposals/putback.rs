@@ -8,12 +8,12 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::DiskFile;
 use crate::spine::ids::SessionKey;
+use crate::text::diff::diff;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Landing, Next, Outcome, Plan, not_saved,
 };
-use crate::text::diff::diff;
 use crate::workspace::reviews::NO_TEXT;
 
 /// Lines to be put back.

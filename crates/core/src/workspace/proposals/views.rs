@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::{FileProposal, Note, Proposals, Proposed};
 use crate::render::toolview::whole_line;
-use crate::render::view::{HunkView, Line, PlaceView, ProposedView};
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::QuestionId;
+use crate::spine::view::{HunkView, Line, PlaceView, ProposedView};
+use crate::text::diff::Hunk;
 use crate::text::{LineEdit, Text};
 use crate::workspace::hunkview;
 use crate::workspace::info::{HunkInfo, ProposalInfo};
-use crate::text::diff::Hunk;
 
 /// A title in a label is cut to this: it stands behind a line of code.
 const MAX_TITLE: usize = 30;

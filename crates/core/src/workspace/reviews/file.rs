@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::turns::TurnReview;
-use crate::render::view::HunkView;
 use crate::spine::event::Stamp;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
+use crate::spine::view::HunkView;
 use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};

@@ -10,9 +10,9 @@ use super::turns::Of;
 use super::whole::between;
 use crate::spine::ids::TurnKey;
 use crate::spine::project::{Body, FileState};
+use crate::text::diff::{Conflict, diff, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::Rejected;
-use crate::text::diff::{Conflict, diff, merge};
 
 /// The target state of a move.
 #[derive(Debug, Clone)]

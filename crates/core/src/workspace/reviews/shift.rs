@@ -10,11 +10,11 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level, Save};
 use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::project::{Body, FileState};
+use crate::text::diff::merge;
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
 };
-use crate::text::diff::merge;
 use crate::workspace::reviews::decide::NO_TEXT;
 
 impl Workspace {

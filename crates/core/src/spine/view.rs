@@ -6,10 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::questions::elicitation::Ask;
+use crate::form::Ask;
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{BufId, ItemKey, QuestionId, QueueId, SessionKey, TerminalKey};
-use crate::view::follow::Follow;
 
 /// A highlight group's name; groups are `default` links, which colour schemes can override.
 pub type Group = &'static str;
@@ -406,4 +405,34 @@ pub struct FollowTarget {
 pub struct UndoView {
     pub title: String,
     pub lines: Vec<Line>,
+}
+
+/// Whether the editor follows an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Follow {
+    #[default]
+    Off,
+    On,
+    /// Only to files it changes, not to files it reads.
+    Edits,
+}
+
+impl Follow {
+    /// Returns the message for a switch to this mode.
+    pub(crate) fn told(self) -> &'static str {
+        match self {
+            Follow::Off => "No window follows the agent any more.",
+            Follow::On => "A window follows the agent from now on.",
+            Follow::Edits => "A window follows the agent's edits from now on.",
+        }
+    }
+
+    /// Returns its text in the chat's window bar.
+    pub(crate) fn title(self) -> Option<&'static str> {
+        match self {
+            Follow::Off => None,
+            Follow::On => Some("following"),
+            Follow::Edits => Some("following edits"),
+        }
+    }
 }

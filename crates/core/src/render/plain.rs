@@ -141,8 +141,8 @@ fn may_go_on(bytes: &[u8]) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::screen::LINE;
     use super::*;
+    use crate::render::screen::LINE;
 
     /// Minimum size kept in tests that cut often.
     const FEW: usize = 3 * LINE;

@@ -3,6 +3,7 @@
 //! Invariant: the content a form gives back satisfies its schema. Until it does, each wrong field
 //! says why.
 
+pub mod page;
 #[cfg(test)]
 mod props;
 mod rules;
@@ -10,6 +11,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+use self::page::Page;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
@@ -252,4 +254,15 @@ fn number_json(number: f64) -> Json {
         true => Json::from(number as i64),
         false => Json::from(number),
     }
+}
+
+/// How the user is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    Form(Form),
+    Page {
+        page: Page,
+        /// The agent's name for it, by which it reports the end.
+        id: String,
+    },
 }

@@ -7,21 +7,21 @@
 use vte::{Params, Perform};
 
 /// Maximum size of the end of a line that can be overwritten.
-pub(super) const LINE: usize = 4096;
+pub(crate) const LINE: usize = 4096;
 
 /// Maximum distance of the cursor from the end of a line.
 const COLUMNS: usize = 1000;
 
 /// The text and the cursor.
 #[derive(Debug, Default)]
-pub(super) struct Screen {
-    pub(super) text: String,
+pub(crate) struct Screen {
+    pub(crate) text: String,
     /// The size to keep when the beginning is cut off.
-    pub(super) keep: usize,
+    pub(crate) keep: usize,
     /// The beginning was cut off.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
     /// Number of line ends, including those cut off.
-    pub(super) ends: usize,
+    pub(crate) ends: usize,
     /// Start of the text that can be overwritten.
     line: usize,
     /// The cursor: at the end, or on an existing character.
@@ -32,7 +32,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Returns an empty screen that keeps `keep` bytes when the beginning is cut off.
-    pub(super) fn new(keep: usize) -> Self {
+    pub(crate) fn new(keep: usize) -> Self {
         Self {
             keep,
             ..Self::default()
@@ -96,7 +96,7 @@ impl Screen {
         }
     }
 
-    pub(super) fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         let surplus = self.text.len().saturating_sub(self.keep);
         // Keeps the text that can be overwritten.
         let mut end = surplus.min(self.line);
@@ -216,7 +216,7 @@ impl Perform for Screen {
 }
 
 /// Returns the first character boundary at or after `at`.
-pub(super) fn ceil(text: &str, at: usize) -> usize {
+pub(crate) fn ceil(text: &str, at: usize) -> usize {
     (at..text.len())
         .find(|&at| text.is_char_boundary(at))
         .unwrap_or(text.len())
