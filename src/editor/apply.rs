@@ -15,12 +15,11 @@ use super::{
     chat, follow, heard, input, moved, notices, outside, panel, past, question, queue, review,
     reviewlist, terminal, tools, whole, winbar,
 };
+use acp_core::event::Event;
 use acp_core::spine::effect::{Announcement, EditorEffect, Level};
 use acp_core::spine::event::UndoStep;
-use acp_core::spine::view::{Frame, Patch, UndoView};
-
-use acp_core::event::Event;
 use acp_core::spine::ids::TurnKey;
+use acp_core::spine::view::{Frame, Patch, UndoView};
 use acp_edge::paths;
 
 /// An equal error within this time is not shown again.

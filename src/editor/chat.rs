@@ -9,14 +9,11 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua;
 
-use super::folds;
-use super::input;
 use super::kit::{buffer, user, window};
-use super::layout;
-use super::lines;
 use super::nvim::{self, api};
 use super::spans::{LineHighlights, Spans};
 use super::state::{self, send};
+use super::{folds, input, layout, lines};
 use acp_core::event::Event;
 use acp_core::render::links::Links;
 use acp_core::spine::ids::SessionKey;

@@ -14,9 +14,8 @@ use super::kit::{buffer, defer};
 use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::{self, send};
-use acp_core::spine::event::{BufState, Stamp};
-
 use acp_core::event::Event;
+use acp_core::spine::event::{BufState, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::text::LineEdit;
 use acp_core::text::format::{Encoding, Format, LineEnd};

@@ -10,16 +10,14 @@ use std::time::Duration;
 use nvim_oxi::mlua;
 
 use super::documents::{is_attached, is_renamed, report_state, tick as tick_of};
-use super::guard;
 use super::kit::{buffer, defer, window};
 use super::loading::is_loading;
 use super::nvim::{self, api};
-use super::outside;
 use super::state::{self, send};
+use super::{guard, outside};
+use acp_core::event::Event;
 use acp_core::spine::effect::Save;
 use acp_core::spine::event::{EditDone, EditError, SaveError, Stamp};
-
-use acp_core::event::Event;
 use acp_core::spine::ids::BufId;
 use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;

@@ -8,9 +8,8 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, FromLuaMulti, Function, IntoLuaMulti, Value};
 
-use super::nvim;
 use super::state::inbox;
-use super::trace;
+use super::{nvim, trace};
 use acp_core::event::Event;
 
 /// Returns a Lua function that runs `body` under the guard; a failure returns the default.

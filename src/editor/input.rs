@@ -11,9 +11,8 @@ use super::nvim::{self, api};
 use super::state::{self, send};
 use super::{chat, complete, follow, inputmarks, keys, mentions, recall};
 use acp_core::conversation::queue::When;
-use acp_core::spine::event::Prompt;
-
 use acp_core::event::Event;
+use acp_core::spine::event::Prompt;
 use acp_core::spine::ids::SessionKey;
 
 /// The undo levels of an input; Neovim's own default.

@@ -4,17 +4,15 @@ use std::ops::Range;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use super::guard;
 use super::kit::{buffer, user};
 use super::nvim::{self, api};
 use super::recall::{self, Way};
 use super::state::{self, send};
-use super::{api as public, complete, input, layout, links, walk};
+use super::{api as public, complete, guard, input, layout, links, walk};
 use acp_core::conversation::options::Setting;
 use acp_core::conversation::queue::When;
-use acp_core::spine::event::ReviewAction;
-
 use acp_core::event::Event;
+use acp_core::spine::event::ReviewAction;
 use acp_core::spine::ids::SessionKey;
 
 /// The mappings of a reviewed buffer: name in the configuration, description.

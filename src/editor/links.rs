@@ -7,11 +7,10 @@ use std::path::Path;
 use nvim_oxi::mlua::{self, Function, Table};
 
 use super::apply::notify;
-use super::chat;
 use super::kit::window;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{terminal, walk};
+use super::{chat, terminal, walk};
 use acp_core::conversation::info::SessionInfo;
 use acp_core::event::Event;
 use acp_core::render::links::row_behind;

@@ -12,9 +12,8 @@ use super::documents::{buf_state, next_tick, with_buffer};
 use super::kit::defer;
 use super::nvim::api;
 use super::state::send;
-use acp_core::spine::event::Stamp;
-
 use acp_core::event::Event;
+use acp_core::spine::event::Stamp;
 use acp_core::spine::ids::BufId;
 
 /// The largest number of lines that are sent at once.

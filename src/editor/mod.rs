@@ -55,14 +55,12 @@ use std::sync::Arc;
 
 use nvim_oxi::mlua::{self, Table};
 
-use kit::autocmd::{self, Scope};
-
-pub use state::{Probe, Published};
-pub use wake::Outbox;
-
 use acp_core::event::Event;
 use acp_core::spine::effect::Level;
 use acp_edge::inbox::Inbox;
+use kit::autocmd::{self, Scope};
+pub use state::{Probe, Published};
+pub use wake::Outbox;
 
 /// The editor's connections to the rest of the library.
 pub struct Wiring {

@@ -7,8 +7,7 @@ use nvim_oxi::mlua;
 
 use super::kit::autocmd::{self, Scope};
 use super::kit::window;
-use super::state;
-use super::{apply, chat};
+use super::{apply, chat, state};
 use acp_core::conversation::notices::{turn_ended, waits};
 use acp_core::conversation::session::Phase;
 use acp_core::spine::effect::Level;

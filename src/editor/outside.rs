@@ -32,10 +32,9 @@ use super::kit::autocmd::{self, Fired, GROUP, Scope, nested, silenced};
 use super::kit::buffer;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use acp_core::spine::event::{SaveError, Stamp};
-
 use acp_core::conversation::info::SessionInfo;
 use acp_core::event::Event;
+use acp_core::spine::event::{SaveError, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 use acp_edge::replaced::Replaced;

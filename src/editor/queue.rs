@@ -17,13 +17,12 @@ use super::panel::{self, Contents, Kind};
 use super::state::{self, send};
 use super::{chat, keys, layout};
 use acp_core::conversation::queue::{QueueAction, QueuedInfo};
+use acp_core::event::Event;
 use acp_core::spine::attachment::Attachment;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Prompt;
-use acp_core::spine::view::QueueView;
-
-use acp_core::event::Event;
 use acp_core::spine::ids::{QueueId, SessionKey};
+use acp_core::spine::view::QueueView;
 
 /// The time that a prompt must have been under the cursor.
 const READ: Duration = Duration::from_millis(300);

@@ -17,12 +17,11 @@ use super::review::Reviews;
 use super::reviewlist::List;
 use super::terminal::Terminals;
 use super::wake::Outbox;
+use acp_core::conversation::info::SessionInfo;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
 use acp_core::view::snapshot::Snapshot;
-
-use acp_core::conversation::info::SessionInfo;
 use acp_edge::inbox::Inbox;
 
 /// The snapshot the core published last.

@@ -12,11 +12,9 @@ use std::time::{Duration, Instant};
 use nvim_oxi::libuv::AsyncHandle;
 use nvim_oxi::mlua::{self, Function};
 
-use super::guard;
 use super::kit::defer::Timer;
-use super::nvim;
-use super::state;
 use super::terminal::pace;
+use super::{guard, nvim, state};
 use acp_core::event::Event;
 use acp_core::spine::effect::EditorEffect;
 

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use nvim_oxi::mlua::{self, Function, Table};
 
-use super::keys;
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
-use super::walk;
+use super::{keys, walk};
 use acp_core::spine::view::{WholeLanguage, WholeView};
 
 /// The largest slice, in bytes and in lines: about a millisecond's work.

@@ -4,10 +4,8 @@
 
 use nvim_oxi::mlua;
 
-use super::chat;
 use super::kit::window;
-use super::nvim;
-use super::state;
+use super::{chat, nvim, state};
 use acp_core::render::title::fitted;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::Group;

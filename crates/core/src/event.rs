@@ -1,9 +1,9 @@
 //! The events that reach the core.
 
+use std::path::PathBuf;
+
 use crate::conversation::agent::Limits;
 use crate::conversation::history::Wish;
-use crate::spine::attachment::{Attachment, Image};
-
 use crate::conversation::login::LoginStep;
 use crate::conversation::options::Setting;
 use crate::conversation::plan::Place;
@@ -11,33 +11,22 @@ use crate::conversation::queue::QueueAction;
 use crate::conversation::reach::Reach;
 use crate::questions::Answer;
 use crate::questions::rules::Rules;
+use crate::spine::attachment::{Attachment, Image};
 use crate::spine::effect::Level;
-use crate::spine::event::AgentSpec;
-use crate::spine::event::BufState;
-use crate::spine::event::DiskFile;
-use crate::spine::event::EditDone;
-use crate::spine::event::EditError;
-use crate::spine::event::ListEvent;
-use crate::spine::event::Origin;
-use crate::spine::event::Overwritten;
-use crate::spine::event::Prompt;
-use crate::spine::event::ReviewAction;
-use crate::spine::event::Scope;
-use crate::spine::event::Stamp;
-use crate::spine::event::UndoStep;
-use crate::spine::event::WriteError;
+use crate::spine::event::{
+    AgentSpec, BufState, DiskFile, EditDone, EditError, ListEvent, Origin, Overwritten, Prompt,
+    ReviewAction, Scope, Stamp, UndoStep, WriteError,
+};
 use crate::spine::history::{Bounds, HistoryNews};
 use crate::spine::ids::{AgentKey, BufId, QuestionId, QueueId, SessionKey, ToolUseId};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{Checkpoint, Committed, FileChange, KeptReview};
 use crate::spine::tool::{Door, Progress, ToolAsk, ToolResult, ToolSpec};
-use crate::spine::view::Follow;
-use crate::spine::view::Whole;
+use crate::spine::view::{Follow, Whole};
 use crate::terminals::{Output, TerminalEvent};
 use crate::text::LineEdit;
 use crate::workspace::proposals::Preview;
 use acp::Message;
-use std::path::PathBuf;
 
 /// An input to the core.
 #[derive(Debug)]

@@ -8,14 +8,12 @@ use crate::conversation::jobs::TimerJob;
 use crate::conversation::questions::{ElicitationRequest, PermissionRequest};
 use crate::conversation::queue::When;
 use crate::conversation::session::Session;
+use crate::event::Event;
 use crate::model::Model;
-use crate::spine::asker::Asker;
-use crate::spine::asker::unknown_session;
+use crate::spine::asker::{Asker, unknown_session};
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::EditError;
-
-use crate::event::Event;
 use crate::spine::ids::AgentKey;
 use crate::terminals::{Caller, TerminalEvent};
 use crate::workspace::Signal;

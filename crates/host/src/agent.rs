@@ -25,10 +25,9 @@ use super::guard::guarded;
 use super::pipes::{Pipe, read_stderr, read_stdout, write_stdin};
 use super::process::{Exit, Group, Process, forking, start};
 use super::{Kit, Limits};
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::AgentSpec;
-
-use acp_core::event::Event;
 use acp_core::spine::ids::AgentKey;
 
 /// The host's handle on an agent, shared with the tasks that serve it.

@@ -22,9 +22,8 @@ use super::guard::guarded;
 use super::project::{self, Store};
 use super::quiescence::Quiescence;
 use super::write::write;
-use acp_core::spine::event::{DiskFile, DiskText, Stamp, WriteError};
-
 use acp_core::event::Event;
+use acp_core::spine::event::{DiskFile, DiskText, Stamp, WriteError};
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::FileState;
 use acp_core::text::Text;

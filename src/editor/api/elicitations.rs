@@ -7,11 +7,9 @@ use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
 use acp_core::event::Event;
+use acp_core::form::{Ask, Choice, Field, Kind};
 use acp_core::questions::Answer;
 use acp_core::questions::elicitation::ElicitationAnswer;
-
-use acp_core::form::Ask;
-use acp_core::form::{Choice, Field, Kind};
 use acp_core::spine::ids::QuestionId;
 use acp_core::view::snapshot::{QuestionContent, QuestionInfo};
 

@@ -18,18 +18,16 @@ mod tools;
 use nvim_oxi::mlua::{self, Table};
 use serde_json::{Value as Json, json};
 
-pub use composer::is_image;
-pub use reviews::{review, review_rows};
-
 use super::guard::function;
-use super::nvim;
 use super::state::{send, snapshot};
-use super::{decor, question};
+use super::{decor, nvim, question};
 use acp::PermissionOption;
 use acp_core::event::Event;
 use acp_core::questions::Answer;
 use acp_core::spine::ids::QuestionId;
 use acp_core::view::snapshot::{QuestionContent, QuestionInfo, option_kind};
+pub use composer::is_image;
+pub use reviews::{review, review_rows};
 
 /// Returns the table of functions.
 ///

@@ -10,10 +10,9 @@ use crate::editor::kit::{buffer, window};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{send, snapshot};
 use crate::editor::{chat, reviewlist, walk};
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::{ReviewAction, Scope, UndoStep};
-
-use acp_core::event::Event;
 use acp_core::spine::ids::BufId;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {

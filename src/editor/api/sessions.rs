@@ -7,17 +7,15 @@ use serde_json::{Value as Json, json};
 
 use crate::editor::guard::function;
 use crate::editor::kit::window;
-use crate::editor::nvim;
 use crate::editor::state::{self, send, snapshot};
-use crate::editor::{chat, config, layout};
+use crate::editor::{chat, config, layout, nvim};
 use acp::SessionId;
+use acp_core::conversation::info::SessionInfo;
 use acp_core::conversation::queue::When;
 use acp_core::conversation::usage::Usage;
+use acp_core::event::Event;
 use acp_core::spine::attachment::Attachment;
 use acp_core::spine::event::{AgentSpec, Context, Origin, Prompt};
-
-use acp_core::conversation::info::SessionInfo;
-use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::Follow;
 use acp_core::view::statusline::{self, Part};

@@ -5,8 +5,7 @@ use serde_json::json;
 
 use crate::editor::guard::function;
 use crate::editor::kit::window;
-use crate::editor::nvim;
-use crate::editor::{chat, terminal};
+use crate::editor::{chat, nvim, terminal};
 use acp_core::spine::ids::TerminalKey;
 use acp_core::terminals::info::TerminalInfo;
 

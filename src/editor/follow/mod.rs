@@ -24,8 +24,7 @@ use super::kit::user::{self as keyboard, Activity};
 use super::kit::window::here;
 use super::{chat, nvim, state};
 use acp_core::spine::ids::SessionKey;
-use acp_core::spine::view::Follow;
-use acp_core::spine::view::{FollowTarget, FollowView};
+use acp_core::spine::view::{Follow, FollowTarget, FollowView};
 use acp_core::view::follow::pace::{self, Facts, Moment, Next};
 
 /// The delay after the end of a mode, since another mode may start at once.

@@ -10,11 +10,9 @@ use super::window::Sight;
 use super::{SOON, Trails, each_follower, is_pending, wait};
 use crate::editor::kit::autocmd::{self, Scope};
 use crate::editor::kit::{buffer, window};
-use crate::editor::nvim;
-use crate::editor::state;
-use acp_core::view::follow::pace;
-
+use crate::editor::{nvim, state};
 use acp_core::spine::view::Follow;
+use acp_core::view::follow::pace;
 
 /// Watches the user's activity while an agent is followed.
 pub fn watch() -> mlua::Result<()> {

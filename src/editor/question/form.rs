@@ -11,11 +11,9 @@ use crate::editor::apply::notify;
 use crate::editor::kit::window;
 use crate::editor::nvim::{self, api};
 use crate::editor::{keys, state};
+use acp_core::form::{Ask, Form};
 use acp_core::questions::Answer;
 use acp_core::questions::elicitation::ElicitationAnswer;
-
-use acp_core::form::Ask;
-use acp_core::form::Form;
 use acp_core::questions::formview::{self, Act, Draft, Row};
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::QuestionId;

@@ -15,9 +15,6 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Table};
 
-use focus::wait_for_rest;
-use form::Filling;
-
 use super::kit::autocmd::{self, Scope};
 use super::kit::float::{self, Frame, Size, Spot, clipped};
 use super::kit::{buffer, defer, user, window};
@@ -28,6 +25,8 @@ use acp_core::event::Event;
 use acp_core::questions::Answer;
 use acp_core::spine::ids::{QuestionId, SessionKey};
 use acp_core::spine::view::QuestionView;
+use focus::wait_for_rest;
+use form::Filling;
 
 /// The time without a key after which the window may take the focus.
 const REST: Duration = Duration::from_millis(300);

@@ -9,10 +9,9 @@ use crate::editor::ask::{self, Choice};
 use crate::editor::kit::window;
 use crate::editor::state::send;
 use crate::editor::{keys, walk};
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::{ListEvent, ReviewAction, Scope};
-
-use acp_core::event::Event;
 use acp_core::spine::ids::ItemKey;
 
 /// The keys: name in the configuration, description.

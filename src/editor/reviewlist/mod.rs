@@ -11,22 +11,18 @@ use std::path::PathBuf;
 
 use nvim_oxi::mlua;
 
-pub use preview::preview;
-
-use acts::map_keys;
-use preview::{hide_preview, show_preview};
-
-use super::keys;
 use super::kit::autocmd::{self, Scope};
 use super::kit::buffer;
 use super::kit::window::{self, Sizes};
-use super::nvim;
 use super::state::{self, send};
-use acp_core::spine::event::ListEvent;
-use acp_core::spine::view::{Group, ListItem, ListView};
-
+use super::{keys, nvim};
 use acp_core::event::Event;
+use acp_core::spine::event::ListEvent;
 use acp_core::spine::ids::ItemKey;
+use acp_core::spine::view::{Group, ListItem, ListView};
+use acts::map_keys;
+pub use preview::preview;
+use preview::{hide_preview, show_preview};
 
 /// The list, its preview and their windows.
 #[derive(Debug, Default)]

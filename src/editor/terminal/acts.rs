@@ -1,6 +1,5 @@
 //! The user's keys in a terminal: its mappings, and input for the command.
 
-use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua;
 
 use super::{feed, info, with};
@@ -12,6 +11,7 @@ use crate::editor::state::send;
 use acp_core::event::Event;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::TerminalKey;
+use acp_core::terminals::TerminalEvent;
 use acp_core::terminals::info::TerminalInfo;
 
 pub(super) fn map_keys(buf: i32, key: TerminalKey) -> mlua::Result<()> {

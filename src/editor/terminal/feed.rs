@@ -3,7 +3,6 @@
 //! Invariant: the window shows the end of the output, unless the user reads further up: then output
 //! that would move the text is held back until the user returns to the end.
 
-use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua;
 
 use super::{SCROLLBACK, Shown, adorn, begin, change, fit, get, info, keys, window, with};
@@ -13,6 +12,7 @@ use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use acp_core::event::Event;
 use acp_core::spine::ids::TerminalKey;
+use acp_core::terminals::TerminalEvent;
 
 /// Resets a terminal, leaves the alternate screen, and clears the scrollback.
 const CLEAR: &[u8] = b"\x1b[?1049l\x1bc\x1b[H\x1b[2J\x1b[3J";

@@ -9,15 +9,9 @@ mod feed;
 pub mod pace;
 mod window;
 
-use acp_core::terminals::TerminalEvent;
 use std::collections::BTreeMap;
 
 use nvim_oxi::mlua::{self, Value};
-
-pub use feed::output;
-pub use window::shortened;
-
-use feed::Feed;
 
 use super::kit::autocmd::{self, Scope};
 use super::kit::window::{self as kit_window, Sizes};
@@ -27,7 +21,11 @@ use super::state::{self, send, snapshot};
 use super::{chat, guard};
 use acp_core::event::Event;
 use acp_core::spine::ids::{SessionKey, TerminalKey};
+use acp_core::terminals::TerminalEvent;
 use acp_core::terminals::info::TerminalInfo;
+use feed::Feed;
+pub use feed::output;
+pub use window::shortened;
 
 /// Lines of scrollback.
 const SCROLLBACK: usize = 10_000;

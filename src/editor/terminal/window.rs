@@ -1,6 +1,5 @@
 //! The windows of terminals: where they open, their bars, their sizes.
 
-use acp_core::terminals::TerminalEvent;
 use nvim_oxi::mlua::{self, Table};
 
 use super::feed::Feed;
@@ -11,8 +10,8 @@ use crate::editor::state::send;
 use acp_core::event::Event;
 use acp_core::spine::ids::TerminalKey;
 use acp_core::spine::view::Group;
-use acp_core::terminals::State;
 use acp_core::terminals::info::TerminalInfo;
+use acp_core::terminals::{State, TerminalEvent};
 
 /// Shows a buffer in the current tab page and goes there: in its window, in that of another
 /// terminal, or in a new one below all others, where the lines have the whole width.

@@ -11,9 +11,8 @@ use std::path::PathBuf;
 use nvim_oxi::mlua::{self, Function, IntoLuaMulti, Table, Value};
 use serde_json::{Map, Value as Json};
 
-use super::mentions;
-use super::nvim;
 use super::state::send;
+use super::{mentions, nvim};
 use acp_core::event::Event;
 use acp_core::spine::ids::{SessionKey, ToolUseId};
 use acp_core::spine::tool::ToolResult;

@@ -4,8 +4,9 @@ use std::io::Write;
 
 use serde_json::json;
 
-use super::super::files::{Script, start, touch, turn, wait_hunks};
-use super::super::files::{check_bytes, go_on, prompt, wait_lines, wait_pause};
+use super::super::files::{
+    Script, check_bytes, go_on, prompt, start, touch, turn, wait_hunks, wait_lines, wait_pause,
+};
 use super::{Door, options, save};
 use crate::harness::{Nvim, Project};
 use crate::review::wait_file;

@@ -1,12 +1,13 @@
 //! One agent process, and the requests it has not answered.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::conversation::catalog::Listing;
 use crate::conversation::questions::PermissionRequest;
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::SessionKey;
 use acp::client::{self, Initialized};
 use acp::{self, SessionId, Update, Way};
-use std::collections::{HashMap, HashSet};
 
 /// Timeouts for an agent's answers.
 #[derive(Debug, Clone, Copy)]

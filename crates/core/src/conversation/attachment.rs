@@ -3,11 +3,11 @@
 //! Invariant: a file's text is read when the prompt is sent, so that the agent gets the current
 //! text; every other attachment is a snapshot from when it was attached.
 
-use crate::spine::attachment::{Attachment, Content, Image};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::event::{Context, Prompt};
 use crate::spine::ids::ContentId;
 use crate::text::Text;

@@ -3,12 +3,12 @@
 //! Invariants: each request for a list gets one answer, even if the agent dies; an abandoned
 //! session is closed, even if the agent opens it late.
 
-use crate::conversation::Conversation;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::conversation::Conversation;
 use crate::conversation::agent::Call;
 use crate::conversation::session::{Session, Stage};
 use crate::spine::cx::{Effects, log};

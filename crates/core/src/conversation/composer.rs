@@ -3,13 +3,12 @@
 //! Invariant: an attachment is sent with the next prompt unless the user removes it; a prompt waits
 //! until its attachments are fetched.
 
-use crate::conversation::Conversation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::conversation::Conversation;
 use crate::conversation::attachment::Takes;
-
 use crate::conversation::complete::Files;
 use crate::conversation::session::Session;
 use crate::spine::attachment::{Attachment, Content};

@@ -3,7 +3,6 @@
 //! Invariant: once a process has ended, no session, permission or turn waits for it.
 
 use crate::conversation::Conversation;
-
 use crate::conversation::agent::{AgentState, Call};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::Level;

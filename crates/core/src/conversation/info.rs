@@ -1,5 +1,8 @@
 //! What lists and the public API show of a session.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use crate::conversation::complete::Files;
 use crate::conversation::queue::QueuedInfo;
 use crate::conversation::recall::Prompts;
@@ -8,8 +11,6 @@ use crate::conversation::usage::Usage;
 use crate::spine::ids::SessionKey;
 use crate::spine::view::Follow;
 use acp::{Command, SessionId, SessionOption};
-use std::path::PathBuf;
-use std::sync::Arc;
 
 #[derive(Debug, Clone)]
 pub struct SessionInfo {

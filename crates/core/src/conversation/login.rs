@@ -3,12 +3,12 @@
 //! Invariant: while a session's agent requires a log-in, nothing is sent in that session and no
 //! prompt of the user's is dropped: the prompts are sent once the agent accepts them.
 
-use crate::conversation::Conversation;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Value, json};
 
+use crate::conversation::Conversation;
 use crate::conversation::agent::Call;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;

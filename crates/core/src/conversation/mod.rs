@@ -31,6 +31,8 @@ pub(crate) mod takeback;
 pub mod transcript;
 pub mod usage;
 
+use std::collections::BTreeMap;
+
 use crate::conversation::composer::Listings;
 use crate::conversation::history::Pasts;
 use crate::conversation::jobs::Jobs;
@@ -41,7 +43,6 @@ use crate::conversation::recall::Recall;
 use crate::spine::ids::{AgentKey, SessionKey};
 use agent::*;
 use session::*;
-use std::collections::BTreeMap;
 
 /// The state of this room.
 #[derive(Debug, Default)]

@@ -5,7 +5,6 @@
 //! arrived, and triggers no actions.
 
 use crate::conversation::Conversation;
-
 use crate::conversation::replay::Replay;
 use crate::conversation::session::Session;
 use crate::spine::effect::Level;

@@ -4,7 +4,6 @@
 //! an agent that is leaving.
 
 use crate::conversation::Conversation;
-
 use crate::conversation::agent::{Call, EARLY_UPDATES};
 use crate::questions::Question;
 use crate::render::toolcall::ToolCall;

@@ -3,9 +3,9 @@
 //! Invariant: a prompt leaves the queue only when its turn begins, or when the user removes it or
 //! closes the session: it stays if the agent ends, requires a log-in, or the turn is cancelled.
 
-use crate::conversation::Conversation;
 use std::collections::VecDeque;
 
+use crate::conversation::Conversation;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::event::Prompt;

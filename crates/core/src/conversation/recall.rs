@@ -2,11 +2,11 @@
 //!
 //! Invariant: the newest is the last, and each is in the list once.
 
-use crate::conversation::Conversation;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::conversation::Conversation;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect, HostEffect};
 use crate::spine::ids::SessionKey;

@@ -1,5 +1,8 @@
 //! A session, its turn, and its phase.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use crate::conversation::compaction::Compactions;
 use crate::conversation::composer::Attached;
 use crate::conversation::history::Keeping;
@@ -14,8 +17,6 @@ use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::AgentKey;
 use crate::workspace::Folders;
 use acp::{self, SessionId};
-use std::path::PathBuf;
-use std::sync::Arc;
 
 #[derive(Debug)]
 pub struct Session {

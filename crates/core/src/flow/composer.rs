@@ -4,7 +4,6 @@
 //! until its attachments are fetched.
 
 use crate::conversation::attachment::{Fetch, Takes, whole};
-
 use crate::conversation::session::{Session, Stage};
 use crate::model::Model;
 use crate::spine::attachment::{Attachment, Image};

@@ -2,6 +2,8 @@
 //!
 //! Invariant: once a process has ended, no session, permission or turn waits for it.
 
+use serde_json::Value;
+
 use crate::conversation::agent::{Agent, AgentState, Call};
 use crate::conversation::queue::tell_unsent;
 use crate::conversation::session::{Session, Stage};
@@ -11,7 +13,6 @@ use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::RpcError;
 use acp::client::{self, PROTOCOL_VERSION};
-use serde_json::Value;
 
 impl Model {
     pub(crate) fn open(&mut self, key: SessionKey, session: Session, fx: &mut Effects) {

@@ -3,6 +3,8 @@
 //! Invariant: while a session's agent requires a log-in, nothing is sent in that session and no
 //! prompt of the user's is dropped: the prompts are sent once the agent accepts them.
 
+use serde_json::Value;
+
 use crate::conversation::agent::AgentState;
 use crate::conversation::login::{LoginStep, Secrets};
 use crate::model::Model;
@@ -11,7 +13,6 @@ use crate::spine::effect::{Announcement, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{AuthKind, AuthMethod};
 use acp::{RpcError, rpc};
-use serde_json::Value;
 
 impl Model {
     /// Handles an agent's refusal to open a session, or to accept a prompt, before a log-in.

@@ -4,6 +4,8 @@
 //! conversation that an agent replays enters the transcript once, after the whole replay has
 //! arrived, and triggers no actions.
 
+use serde_json::Value;
+
 use crate::conversation::agent::Call;
 use crate::conversation::connection::first_line;
 use crate::conversation::opening::{Ask, Stage};
@@ -14,7 +16,6 @@ use crate::spine::effect::{Announcement, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{self, NewSession};
 use acp::{RpcError, ToolCallId, rpc};
-use serde_json::Value;
 
 impl Model {
     /// Requests a session from an agent that is ready: a new one, or the previous one.

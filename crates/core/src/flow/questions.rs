@@ -3,13 +3,13 @@
 //! Invariant: every request is answered once, also one of a session without an id yet and one of
 //! an agent that is leaving.
 
+use std::path::PathBuf;
+
 use crate::conversation::questions::{ElicitationRequest, PermissionRequest};
+use crate::form::page::Page;
+use crate::form::{Ask, Form};
 use crate::model::Model;
 use crate::questions::elicitation::Elicitation;
-
-use crate::form::Ask;
-use crate::form::Form;
-use crate::form::page::Page;
 use crate::questions::permission::{Decision, Permission};
 use crate::questions::rules::{Asked, Check, Facts};
 use crate::questions::{Answer, Outcome, Outcomes};
@@ -21,7 +21,6 @@ use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, QuestionId, SessionKey};
 use crate::tools;
 use acp::{ElicitationMode, RpcError, ToolCallId, client, rpc};
-use std::path::PathBuf;
 
 impl Model {
     pub(crate) fn permission_requested(

@@ -5,8 +5,7 @@
 
 use crate::conversation::transcript::Entry;
 use crate::model::Model;
-use crate::render::rawview;
-use crate::render::toolview;
+use crate::render::{rawview, toolview};
 use crate::spine::ids::SessionKey;
 use crate::terminals::Showing;
 use acp::{TerminalId, TerminalNews, ToolCallPatch, ToolContent, take_terminal_news};

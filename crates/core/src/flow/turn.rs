@@ -2,9 +2,10 @@
 //!
 //! Invariant: a turn ends only by the response to its own request, or because its agent ends.
 
+use serde_json::Value;
+
 use crate::conversation::agent::{Call, EARLY_UPDATES};
 use crate::conversation::attachment::Takes;
-
 use crate::conversation::plan::Place;
 use crate::conversation::queue::When;
 use crate::conversation::session::{Echo, Stage, Turn};
@@ -18,7 +19,6 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use crate::tools;
 use acp::client::{self, PromptBlock};
 use acp::{Content, Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
-use serde_json::Value;
 
 impl Model {
     pub(crate) fn prompt(&mut self, key: SessionKey, prompt: Prompt, when: When, fx: &mut Effects) {

@@ -11,11 +11,11 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use self::page::Page;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
+use self::page::Page;
 use rules::Rules;
 
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,10 +1,10 @@
 //! Forms to fill in and pages to open, and the replies to their requests.
 
-use crate::form::Ask;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::{Answer, Content, End, Outcome, Outcomes, Question, Questions};
+use crate::form::Ask;
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::emit;
 use crate::spine::effect::Announcement;

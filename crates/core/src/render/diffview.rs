@@ -2,9 +2,7 @@
 
 use crate::spine::view::{Group, Line, Span};
 use crate::text::Text;
-use crate::text::diff::{hunks, words};
-
-use crate::text::diff::Hunk;
+use crate::text::diff::{Hunk, hunks, words};
 
 /// Number of unchanged lines shown around a hunk.
 const CONTEXT: usize = 3;

@@ -3,9 +3,8 @@
 
 use std::path::Path;
 
-use crate::render::rawview;
 use crate::render::toolview::{push, shown_path, whole_line};
-use crate::render::uri;
+use crate::render::{rawview, uri};
 use crate::spine::view::{Line, Link};
 use acp::Content;
 

@@ -6,9 +6,8 @@
 use serde_json::Value;
 
 use crate::render::contents::Contents;
-use crate::render::terminals::ShownTerminals;
-
 use crate::render::plain::without_codes;
+use crate::render::terminals::ShownTerminals;
 use acp::{Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
 
 /// The merged state of a tool call.

@@ -12,11 +12,8 @@ use std::sync::Arc;
 use crate::render::markdown::{CodeLines, Languages};
 use crate::render::toolview::{push, shown_path, whole_line};
 use crate::spine::view::{Group, Line, Link, Span};
-use crate::text::Text;
-use crate::text::diff::{hunks, words};
-use crate::text::plural;
-
-use crate::text::diff::Hunk;
+use crate::text::diff::{Hunk, hunks, words};
+use crate::text::{Text, plural};
 
 /// Number of unchanged lines shown around a hunk.
 const CONTEXT: usize = 3;

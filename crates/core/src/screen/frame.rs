@@ -3,6 +3,8 @@
 //! Invariant: the editor is woken once per batch of changes, and at most one frame is pending; a
 //! blocked editor costs no memory except the transcript itself.
 
+use std::collections::BTreeMap;
+
 use crate::conversation::session::{Phase, Session};
 use crate::model::Model;
 use crate::render::ops::Ops;
@@ -15,7 +17,6 @@ use crate::view::chat::{Budget, Means};
 use crate::view::frame::Composing;
 use crate::workspace::reviews::FileReview;
 use acp::Purpose;
-use std::collections::BTreeMap;
 
 impl Model {
     /// Wakes the editor if something is dirty and it was not woken yet.

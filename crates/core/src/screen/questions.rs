@@ -1,14 +1,12 @@
 //! The question on the screen: a permission with its options, a form, or a page.
 
+use crate::form::Ask;
 use crate::model::Model;
 use crate::questions::elicitation::Elicitation;
-
-use crate::form::Ask;
 use crate::questions::permission::Permission;
 use crate::questions::{Content, Question};
-use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
-use crate::render::toolview;
+use crate::render::{rawview, toolview};
 use crate::spine::view::{ElicitationView, Line, PermissionView, QuestionView};
 use crate::view::questions::option_views;
 use acp::ToolContent;

@@ -2,6 +2,11 @@
 //!
 //! Invariant: a snapshot is published with each frame and before each `User` event.
 
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::conversation::info::{SessionInfo, ToolsInfo};
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::model::Model;
 use crate::questions::permission::Permission;
@@ -9,13 +14,7 @@ use crate::questions::{Content, Question};
 use crate::render::toolview;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::view::snapshot::{AgentInfo, QuestionContent, QuestionInfo, ReviewInfo, Snapshot};
-
-use crate::conversation::info::ToolsInfo;
-
-use crate::conversation::info::SessionInfo;
 use acp::Purpose;
-use serde_json::{Value, json};
-use std::sync::Arc;
 
 impl Model {
     /// Returns a snapshot of the current state.

@@ -1,10 +1,12 @@
 //! What a prompt carries along: files, images and other context.
 
-use crate::spine::event::Context;
-use crate::spine::ids::ContentId;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::spine::event::Context;
+use crate::spine::ids::ContentId;
 
 /// An attachment of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,13 +5,13 @@
 
 use std::vec::Drain;
 
-use acp::{RequestId, RpcError, rpc};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::asker::{Asker, Step};
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use super::ids::{AgentKey, SessionKey, ToolUseId};
+use acp::{RequestId, RpcError, rpc};
 
 /// The effects of one event, in order.
 #[derive(Debug, Default)]

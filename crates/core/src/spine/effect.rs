@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::spine::history::Granted;
-
 use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
-use crate::spine::history::HistoryOrder;
+use crate::spine::history::{Granted, HistoryOrder};
 use crate::spine::ids::{AgentKey, BufId, QuestionId, SessionKey, TerminalKey, ToolUseId, TurnKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{FileState, KeptReview};

@@ -1,14 +1,14 @@
 //! Records of sessions: their lines, and what the core and the host tell each other about them.
 
-use crate::spine::ids::SessionKey;
-use crate::spine::pending::Token;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::spine::pending::reply;
-use acp::{SessionId, path_as_text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::spine::ids::SessionKey;
+use crate::spine::pending::{Token, reply};
+use acp::{SessionId, path_as_text};
 
 /// The version of the records that are written.
 pub const VERSION: u32 = 1;

@@ -1,7 +1,8 @@
 //! The definitions, requests and results of Neovim's own tools.
 
-use serde_json::{Map, Value as Json, json};
 use std::path::PathBuf;
+
+use serde_json::{Map, Value as Json, json};
 
 /// The server's name, as agents see it and as their names for its tools begin.
 pub const SERVER: &str = "neovim";

@@ -1,9 +1,10 @@
 //! What lists and the public API show of a terminal.
 
-use crate::spine::ids::{SessionKey, TerminalKey};
-use crate::terminals::State;
 use std::path::Path;
 use std::sync::Arc;
+
+use crate::spine::ids::{SessionKey, TerminalKey};
+use crate::terminals::State;
 
 /// A terminal that can be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

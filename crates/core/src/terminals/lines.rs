@@ -3,13 +3,13 @@
 //! Invariant: the number of lines is bounded, and building them costs the same for any amount of
 //! output.
 
-use crate::render::terminals::ShownTerminal;
-use acp::TerminalId;
 use std::path::Path;
 
 use super::{State, Terminal};
 use crate::render::diffview::whole;
+use crate::render::terminals::ShownTerminal;
 use crate::spine::view::{Group, Line};
+use acp::TerminalId;
 
 /// Maximum lines of output while the command runs, and after it ended.
 const RUNNING: usize = 20;

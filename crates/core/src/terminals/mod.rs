@@ -19,9 +19,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use entries::Showing;
-pub use event::TerminalEvent;
-
 pub use self::pace::{Pace, TYPING};
 pub(crate) use self::requests::Caller;
 pub use self::shown::Output;
@@ -32,6 +29,8 @@ use crate::spine::event::TerminalExit;
 use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
 use crate::terminals::info::TerminalInfo;
 use acp::{RequestId, TerminalId, client};
+pub(crate) use entries::Showing;
+pub use event::TerminalEvent;
 
 /// Default and maximum number of bytes of output an agent can ask for.
 const DEFAULT_LIMIT: usize = 1 << 20;

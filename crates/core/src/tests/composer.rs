@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, S1, World};
+use crate::event::Event;
 use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::event::{Context, Prompt};
-
-use crate::event::Event;
 use crate::text::LineEdit;
 
 fn attach(w: &mut World, item: Attachment) {

@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
+use crate::event::Event;
 use crate::spine::effect::HostEffect;
 use crate::spine::event::{DiskFile, DiskText, Stamp, WriteError};
-
-use crate::event::Event;
 use crate::spine::project::{Blob, Body, FileState};
 use crate::text::Text;
 use crate::text::format::Format;

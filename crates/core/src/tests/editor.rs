@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use super::screen::Chat;
+use crate::event::Event;
 use crate::spine::effect::Save;
 use crate::spine::event::{BufState, EditDone, EditError, Overwritten, Prompt, SaveError, Stamp};
+use crate::spine::ids::{BufId, SessionKey, TerminalKey, TurnKey};
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::Edited;
 use crate::spine::view::{
     ElicitationView, FollowView, Frame, HunkView, ListView, Patch, PermissionView, PlanView,
     PreviewView, QuestionView, QueueView, UndoView, WholeView,
 };
-
-use crate::event::Event;
-use crate::spine::ids::{BufId, SessionKey, TerminalKey, TurnKey};
-use crate::spine::pending::Token;
-use crate::spine::pending::reply::Edited;
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 

@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
 use crate::event::Event;
+use crate::form::Ask;
 use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
-
-use crate::form::Ask;
 use crate::spine::ids::QuestionId;
 
 fn form(message: &str) -> Value {

@@ -9,9 +9,8 @@ use super::editor::Travel;
 use super::world::{A1, S1, World};
 use crate::conversation::agent::Limits;
 use crate::conversation::transcript::Entry;
-use crate::spine::event::{ReviewAction, Scope, UndoStep};
-
 use crate::event::Event;
+use crate::spine::event::{ReviewAction, Scope, UndoStep};
 use crate::workspace::proposals::Preview;
 
 const F: &str = "/p/f";

@@ -5,13 +5,12 @@ use std::path::Path;
 use serde_json::json;
 
 use super::world::{A1, S1, World};
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::spine::attachment::Attachment;
 use crate::spine::event::{Context, Prompt};
-use crate::spine::view::{FoldState, Line, Link, PermissionView};
-
-use crate::event::Event;
 use crate::spine::ids::QuestionId;
+use crate::spine::view::{FoldState, Line, Link, PermissionView};
 use crate::text::LineEdit;
 use acp::Message;
 

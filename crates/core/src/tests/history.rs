@@ -8,14 +8,11 @@ use super::steps::{Step, can, step};
 use super::story::Story;
 use super::world::{S1, World};
 use crate::conversation::history::{Query, Source, Wish, lines};
-
-use crate::spine::history::Past;
-
 use crate::conversation::plan::Place;
 use crate::conversation::transcript::Transcript;
 use crate::event::Event;
 use crate::model::Model;
-use crate::spine::history::Granted;
+use crate::spine::history::{Granted, Past};
 use crate::spine::ids::SessionKey;
 use crate::spine::view::{Line, Link};
 

@@ -7,9 +7,8 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
-use crate::spine::event::{ReviewAction, Scope};
-
 use crate::event::Event;
+use crate::spine::event::{ReviewAction, Scope};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Whole;
 use crate::text::LineEdit;

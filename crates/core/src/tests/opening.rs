@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 use super::world::{A1, Part, S1, World};
 use crate::conversation::replay::KEPT_BYTES;
 use crate::conversation::session::Phase;
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::spine::event::ListEvent;
-
-use crate::event::Event;
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::Purpose;
 

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::world::{S1, World};
-use crate::spine::event::{DiskText, ReviewAction, Scope};
-
 use crate::event::Event;
+use crate::spine::event::{DiskText, ReviewAction, Scope};
 use crate::spine::project::{Committed, FileState, KeptReview};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};

@@ -2,13 +2,12 @@
 //!
 //! Invariant: a command that ended sends nothing more, and a killed command ends.
 
-use crate::terminals::TerminalEvent;
 use std::collections::BTreeMap;
 
-use crate::spine::event::{TerminalExit, TerminalSpec};
-
 use crate::event::Event;
+use crate::spine::event::{TerminalExit, TerminalSpec};
 use crate::spine::ids::TerminalKey;
+use crate::terminals::TerminalEvent;
 
 #[derive(Debug, Default)]
 pub struct Pty {

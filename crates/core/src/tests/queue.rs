@@ -6,9 +6,8 @@ use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::queue::QueueAction;
 use crate::conversation::session::Phase;
-use crate::spine::event::Prompt;
-
 use crate::event::Event;
+use crate::spine::event::Prompt;
 use crate::spine::ids::QueueId;
 
 /// A session whose agent is busy with a first prompt, with others queued.

@@ -6,9 +6,8 @@ use serde_json::json;
 
 use super::ondisk::{Place, decide, running, shell, types, writes};
 use super::world::{Part, World};
-use crate::spine::event::{ReviewAction, Scope, UndoStep};
-
 use crate::event::Event;
+use crate::spine::event::{ReviewAction, Scope, UndoStep};
 
 const F: &str = "/p/f";
 

@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World, spec};
 use crate::conversation::reach::Reach;
-use crate::spine::event::Origin;
-
 use crate::event::Event;
+use crate::spine::event::Origin;
 use acp::client::{McpServer, McpTransport};
 
 fn servers() -> Vec<McpServer> {

@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::conversation::history::lines;
-
-use crate::spine::history::Past;
-
 use crate::event::Event;
-use crate::spine::history::{HistoryNews, HistoryOrder, Kept, On, RecordName};
+use crate::spine::history::{HistoryNews, HistoryOrder, Kept, On, Past, RecordName};
 use crate::spine::ids::SessionKey;
 
 /// Records by name; each order advances the clock.

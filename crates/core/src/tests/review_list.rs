@@ -1,12 +1,12 @@
 //! The review list, as the core renders it.
 
-use super::world::{A1, World};
-use crate::spine::event::{ListEvent, ReviewAction};
-use crate::spine::view::ListView;
-
-use crate::event::Event;
-use crate::spine::ids::AgentKey;
 use serde_json::json;
+
+use super::world::{A1, World};
+use crate::event::Event;
+use crate::spine::event::{ListEvent, ReviewAction};
+use crate::spine::ids::AgentKey;
+use crate::spine::view::ListView;
 
 /// Returns the text of each line of the list.
 fn shown(w: &World) -> Vec<String> {

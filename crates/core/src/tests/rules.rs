@@ -3,11 +3,10 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
 use crate::spine::event::Scope;
-
-use crate::event::Event;
 use crate::spine::ids::QuestionId;
 
 const ALLOW: Action = Action::Allow;

@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use super::world::{A1, S1, World};
 use crate::conversation::session::Phase;
+use crate::event::Event;
 use crate::spine::attachment::Attachment;
 use crate::spine::event::Context;
-
-use crate::event::Event;
 
 fn tool(id: &str, status: &str) -> Value {
     json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "title": id, "status": status })

@@ -6,9 +6,8 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
-use crate::spine::event::{ReviewAction, Scope, UndoStep};
-
 use crate::event::Event;
+use crate::spine::event::{ReviewAction, Scope, UndoStep};
 use crate::text::LineEdit;
 
 const F: &str = "/p/f";

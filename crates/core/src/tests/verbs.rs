@@ -9,9 +9,8 @@ use super::disk::Disk;
 use super::editor::Editor;
 use super::world::{A1, S1, World, spec};
 use crate::conversation::reach::Reach;
-use crate::spine::event::{Origin, Prompt};
-
 use crate::event::Event;
+use crate::spine::event::{Origin, Prompt};
 use crate::spine::ids::{AgentKey, BufId, SessionKey};
 use acp::{SessionId, rpc};
 

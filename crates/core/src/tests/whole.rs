@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::editor::Travel;
-use super::ondisk::{PLACES, Place, check_hunks, check_settled, check_whole};
-use super::ondisk::{decide, disk, running, shell, travels, types, writes};
+use super::ondisk::{
+    PLACES, Place, check_hunks, check_settled, check_whole, decide, disk, running, shell, travels,
+    types, writes,
+};
 use super::world::{S1, World};
-use crate::spine::event::{ListEvent, ReviewAction, Scope};
-
 use crate::event::Event;
+use crate::spine::event::{ListEvent, ReviewAction, Scope};
 use crate::spine::project::Whole;
 
 const F: &str = "/p/f";

@@ -21,14 +21,13 @@ use super::pty::Pty;
 use super::records::Records;
 use super::shadow::Shadow;
 use super::tools::{self, Calls};
+use crate::event::Event;
 use crate::model::Model;
 use crate::render::markdown;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::spine::event::AgentSpec;
 use crate::spine::history::Granted;
-
-use crate::event::Event;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::KeptReview;

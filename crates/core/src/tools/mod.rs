@@ -11,7 +11,6 @@ pub(crate) mod shown;
 pub(crate) mod twin;
 pub(crate) mod uses;
 
-use crate::spine::tool::{Door, ToolSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use self::twin::Over;
 use self::uses::Use;
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::pending::{Pending, reply};
+use crate::spine::tool::{Door, ToolSpec};
 use acp::ToolCallId;
 
 /// The state of the tools and their calls.

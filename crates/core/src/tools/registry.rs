@@ -2,13 +2,13 @@
 //!
 //! Invariant: agents are notified only if the offered tools changed.
 
-use crate::tools::Tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ToolSpec;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
+use crate::tools::Tools;
 
 impl Tools {
     /// Replaces the tools; of several with one name, the last wins.

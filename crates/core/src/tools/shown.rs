@@ -3,7 +3,6 @@
 //! Invariant: a call has one entry, its own or the one its agent announced. The first line shows
 //! the arguments, the rest the progress or result.
 
-use crate::tools::Tools;
 use std::path::Path;
 
 use serde_json::value::to_raw_value;
@@ -11,6 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use super::uses::Use;
 use crate::spine::ids::ToolUseId;
+use crate::tools::Tools;
 use acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent};
 
 /// Maximum characters shown of one argument, and of all; the raw input contains them in full.

@@ -4,12 +4,12 @@
 //! Invariants: a call matches at most one announcement and the reverse; an announcement that
 //! contradicts its call stays visible.
 
-use crate::tools::Tools;
 use serde_json::{Map, Value as Json};
 
 use super::uses::Use;
 use crate::spine::ids::SessionKey;
 use crate::spine::tool::SERVER;
+use crate::tools::Tools;
 use acp::{ToolCallId, ToolCallPatch};
 
 /// Maximum number of finished calls kept for a later announcement.

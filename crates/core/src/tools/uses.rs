@@ -4,7 +4,6 @@
 //! call that is incomplete when its turn is cancelled is answered once it is complete, and never
 //! runs.
 
-use crate::tools::Tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use crate::spine::asker::Step;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::{SessionKey, ToolUseId};
+use crate::tools::Tools;
 use acp::ToolCallId;
 
 /// A pending call.

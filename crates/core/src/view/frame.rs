@@ -3,12 +3,12 @@
 //! Invariant: the editor is woken once per batch of changes, and at most one frame is pending; a
 //! blocked editor costs no memory except the transcript itself.
 
-use crate::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::render::ops::Ops;
 use crate::spine::ids::SessionKey;
 use crate::spine::view::Group;
+use crate::view::View;
 use crate::view::chat::Budget;
 
 #[derive(Debug, Default)]

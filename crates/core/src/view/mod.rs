@@ -9,13 +9,14 @@ pub mod snapshot;
 pub mod statusline;
 pub(crate) mod wholes;
 
+use std::collections::BTreeMap;
+
 use self::chat::ChatView;
 use crate::render::markdown::Languages;
 use crate::spine::ids::SessionKey;
 use crate::view::follow::Following;
 use crate::view::frame::FrameState;
 use crate::view::reviewlist::ReviewList;
-use std::collections::BTreeMap;
 
 /// The state of this room.
 #[derive(Debug, Default)]

@@ -2,19 +2,19 @@
 //!
 //! Invariant: a snapshot is published with each frame and before each `User` event.
 
-use crate::conversation::info::SessionInfo;
-use crate::terminals::info::TerminalInfo;
-use crate::workspace::info::{HunkInfo, ProposalInfo};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::conversation::agent::AgentState;
+use crate::conversation::info::SessionInfo;
 use crate::form::Ask;
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Whole;
+use crate::terminals::info::TerminalInfo;
+use crate::workspace::info::{HunkInfo, ProposalInfo};
 use acp::client::Initialized;
 use acp::{OptionKind, PermissionOption};
 

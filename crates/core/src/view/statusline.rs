@@ -1,12 +1,9 @@
 //! The parts of a statusline for a session.
 
+use crate::conversation::info::{SessionInfo, ToolsInfo};
 use crate::conversation::session::Phase;
 use crate::spine::view::Group;
 use crate::view::snapshot::Snapshot;
-
-use crate::conversation::info::ToolsInfo;
-
-use crate::conversation::info::SessionInfo;
 use acp::Purpose;
 
 /// Maximum length of a title, in characters.

@@ -9,9 +9,8 @@ use crate::render::diffview::whole;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, Whole};
 use crate::spine::view::Line;
-use crate::text::Text;
 use crate::text::diff::Hunk;
-use crate::text::plural;
+use crate::text::{Text, plural};
 use crate::workspace::Workspace;
 
 /// The maximum number of diff lines in a report; hunks beyond it are only counted.

@@ -5,11 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::render::diffview::whole;
 use crate::spine::view::{Group, HunkView, Line, Span};
+use crate::text::diff::{Hunk, WordDiff, words};
 use crate::workspace::ledger::Review;
-
-use crate::text::diff::{WordDiff, words};
-
-use crate::text::diff::Hunk;
 
 /// The maximum length of a removed line, in bytes; longer ones are cut.
 const MAX_REMOVED_LINE: usize = 1000;

@@ -1,9 +1,11 @@
 //! What lists and the public API show of hunks and proposals.
 
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
 use crate::workspace::ledger::Review;
 use acp::path_as_text;
-use serde::Serialize;
-use std::path::{Path, PathBuf};
 
 /// A file's changes that agents propose and have not written yet.
 #[derive(Debug, Clone)]

@@ -1,10 +1,11 @@
 //! The work of this room that resumes when the host or the editor replies.
 
+use std::path::PathBuf;
+
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::{Pending, reply};
 use crate::spine::project::KeptReview;
 use crate::workspace::fileops::LaneId;
-use std::path::PathBuf;
 
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {

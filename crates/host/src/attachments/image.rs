@@ -8,8 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{PATIENCE, tool};
-use crate::Environment;
-use crate::command;
+use crate::{Environment, command};
 use acp_core::spine::attachment::Image;
 
 /// Models accept no larger images.

@@ -12,9 +12,9 @@ mod tool;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Environment, Kit, command};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::{Environment, Kit, command};
 use acp_core::event::Event;
 use acp_core::spine::effect::Level;
 use acp_core::spine::pending::{Token, reply};

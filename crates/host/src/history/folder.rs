@@ -14,10 +14,7 @@ use rustix::fs::FlockOperation;
 
 use super::writers::RecordWriter;
 use acp_core::conversation::history::lines;
-
-use acp_core::spine::history::Past;
-
-use acp_core::spine::history::{Bounds, Header, Kept, Meta, Record, RecordName};
+use acp_core::spine::history::{Bounds, Header, Kept, Meta, Past, Record, RecordName};
 
 /// File extension of records.
 const ENDING: &str = "jsonl";

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 
 use super::folder::RecordFolder;
 use acp_core::conversation::history::lines;
-
 use acp_core::spine::history::{Header, On, Record, RecordName};
 use acp_core::spine::ids::SessionKey;
 

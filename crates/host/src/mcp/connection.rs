@@ -30,9 +30,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
 use super::calls::Call;
-use super::ends;
 use super::service::{Parcel, Service};
-use super::{LINE_BYTES, Server};
+use super::{LINE_BYTES, Server, ends};
 use crate::log::cut;
 use acp::{END_BYTES, Frame, LineDecoder};
 use acp_core::event::Event;

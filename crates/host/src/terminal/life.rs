@@ -7,7 +7,6 @@
 //! Processes that survive the command have ignored the SIGHUP that the system sends to the group
 //! (`nohup`), so they are meant to stay. They are ended with Neovim.
 
-use acp_core::terminals::TerminalEvent;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,11 +28,11 @@ use super::jobs::SessionTables;
 use super::output::discard;
 use super::serve::{spawn_end, spawn_reader, spawn_writer};
 use super::{Terminals, pty};
+use acp_core::event::Event;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::{TerminalExit, TerminalSpec};
-
-use acp_core::event::Event;
 use acp_core::spine::ids::TerminalKey;
+use acp_core::terminals::TerminalEvent;
 
 /// Maximum number of unread input bytes; further input is dropped, as terminals do.
 const INPUT_BACKLOG: usize = 1 << 20;

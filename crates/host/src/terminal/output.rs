@@ -3,7 +3,6 @@
 //! Invariants: all output reaches the core, once and in order; at most one piece per terminal is
 //! held beyond what the core has capacity for.
 
-use acp_core::terminals::TerminalEvent;
 use std::time::Duration;
 
 use tokio::net::unix::pipe::Receiver;
@@ -12,6 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::super::pipes::{Pipe, read};
 use acp_core::event::Event;
 use acp_core::spine::ids::TerminalKey;
+use acp_core::terminals::TerminalEvent;
 use acp_edge::inbox::Inbox;
 
 /// Maximum size of one read, which is also Linux's limit.

@@ -5,11 +5,9 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::SystemTime;
 
 use super::*;
-use acp_core::spine::history::Past;
-use acp_core::spine::history::{KeptEntry, KeptMessage};
-
 use acp_core::spine::history::{
-    Bounds, Header, HistoryNews, HistoryOrder, Kept, Meta, On, Record, RecordName, VERSION,
+    Bounds, Header, HistoryNews, HistoryOrder, Kept, KeptEntry, KeptMessage, Meta, On, Past,
+    Record, RecordName, VERSION,
 };
 use acp_core::spine::ids::SessionKey;
 

@@ -3,15 +3,15 @@
 //! Invariant: an entry that is saved and restored is shown as before, with two exceptions: large
 //! content is cut, with a note, and live content is no longer live.
 
-use crate::spine::history::{
-    KeptEntry, KeptLevel, KeptLine, KeptMessage, KeptPlanEntry, KeptPlanStatus, KeptPriority,
-};
 use serde_json::Value;
 
 use crate::conversation::transcript::{Entry, Message};
 use crate::render::{groups, markdown};
 use crate::spine::effect::Level;
 pub use crate::spine::history::KeptTool;
+use crate::spine::history::{
+    KeptEntry, KeptLevel, KeptLine, KeptMessage, KeptPlanEntry, KeptPlanStatus, KeptPriority,
+};
 use crate::spine::view::{Line, Span};
 use acp::{PlanEntry, PlanStatus, Priority};
 

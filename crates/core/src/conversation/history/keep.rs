@@ -9,8 +9,9 @@ use crate::conversation::session::Session;
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::history::KeptEntry;
-use crate::spine::history::{Header, HistoryOrder, Meta, On, Record, RecordName, VERSION};
+use crate::spine::history::{
+    Header, HistoryOrder, KeptEntry, Meta, On, Record, RecordName, VERSION,
+};
 use crate::spine::ids::SessionKey;
 
 /// The state of a session's record.

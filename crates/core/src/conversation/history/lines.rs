@@ -3,9 +3,7 @@
 //! Invariant: a torn line, or one of a kind that a later version added, is skipped; the other lines
 //! are still read.
 
-use crate::spine::history::Past;
-
-use crate::spine::history::{Header, Meta, Record, VERSION};
+use crate::spine::history::{Header, Meta, Past, Record, VERSION};
 
 /// Returns a line of a record, with its line end.
 pub fn line(record: &Record) -> String {

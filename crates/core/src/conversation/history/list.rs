@@ -3,13 +3,13 @@
 //! Invariants: a session is in a list once, even if several sources report it; an agent that does
 //! not answer delays a list by [`LIST_MS`] at most.
 
-use crate::conversation::Conversation;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::keep::order;
 use super::past::grant;
 use super::{HistoryJob, Query, time};
+use crate::conversation::Conversation;
 use crate::conversation::jobs::TimerJob;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;

@@ -2,17 +2,16 @@
 //!
 //! Invariant: each request is answered once, even if an agent or the host does not answer.
 
-use crate::conversation::Conversation;
-use crate::spine::history::Granted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::delete::Deletion;
 use super::keep::order;
 use super::list::Listing;
+use crate::conversation::Conversation;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
-use crate::spine::history::{Bounds, HistoryOrder, RecordName};
+use crate::spine::history::{Bounds, Granted, HistoryOrder, RecordName};
 use crate::spine::ids::SessionKey;
 use acp::SessionId;
 

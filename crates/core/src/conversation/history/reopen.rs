@@ -11,8 +11,7 @@ use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
 use crate::spine::cx::Effects;
 use crate::spine::effect::Level;
-use crate::spine::history::KeptEntry;
-use crate::spine::history::{HistoryOrder, On};
+use crate::spine::history::{HistoryOrder, KeptEntry, On};
 use crate::spine::ids::SessionKey;
 use acp::client::PromptBlock;
 

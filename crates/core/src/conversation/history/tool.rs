@@ -1,13 +1,11 @@
 //! Tool calls in their persistent form, with all fields that messages have set.
 
-use crate::spine::history::{
-    KeptContent, KeptLocation, KeptStatus, KeptTerminal, KeptTool, KeptToolContent,
-};
-
 use super::entry::{bounded, bounded_text};
 use crate::render::terminals::ShownTerminal;
 use crate::render::toolcall::ToolCall;
-use crate::spine::history::KeptLine;
+use crate::spine::history::{
+    KeptContent, KeptLine, KeptLocation, KeptStatus, KeptTerminal, KeptTool, KeptToolContent,
+};
 use acp::{Content, Location, TerminalId, ToolCallId, ToolContent, ToolKind, ToolStatus};
 
 /// A diff with more text is not saved.

@@ -3,10 +3,10 @@
 //! Invariants: a mode that the user only cycles past is not requested; a change chosen before a
 //! prompt is requested before the prompt is sent.
 
-use crate::conversation::Conversation;
 use serde_json::Value;
 
 use super::Setting;
+use crate::conversation::Conversation;
 use crate::conversation::agent::Call;
 use crate::conversation::jobs::TimerJob;
 use crate::spine::cx::{Effects, emit, notify};

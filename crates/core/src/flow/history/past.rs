@@ -3,12 +3,10 @@
 //! Invariant: each request is answered once, even if an agent or the host does not answer.
 
 use crate::conversation::history::past::{HistoryJob, grant};
-use crate::spine::history::HistoryNews;
-
 use crate::model::Model;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::Level;
-use crate::spine::history::Granted;
+use crate::spine::history::{Granted, HistoryNews};
 
 impl Model {
     /// Handles a report of the host about records.

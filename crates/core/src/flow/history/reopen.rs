@@ -4,11 +4,9 @@
 //! Invariant: the record of a session is looked up before its agent is asked for the session, and
 //! is shown once.
 
-use crate::spine::history::Past;
-
 use crate::model::Model;
 use crate::spine::cx::Effects;
-use crate::spine::history::RecordName;
+use crate::spine::history::{Past, RecordName};
 use crate::spine::ids::SessionKey;
 
 impl Model {

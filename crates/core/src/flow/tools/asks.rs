@@ -3,11 +3,13 @@
 //! Invariant: they are handled like agents' requests, and each is answered once while its call is
 //! pending.
 
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+
+use crate::form::{Ask, Form};
 use crate::model::Model;
 use crate::questions::elicitation::{Elicitation, Importance};
-
-use crate::form::Ask;
-use crate::form::Form;
 use crate::spine::asker::{Asker, Step};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, Level};
@@ -15,8 +17,6 @@ use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::ToolAsk;
 use crate::tools::uses::Wait;
 use acp::RpcError;
-use serde_json::Value as Json;
-use std::path::PathBuf;
 
 impl Model {
     pub(crate) fn tool_asked(

@@ -3,6 +3,8 @@
 //! Invariant: the question shows the tool and all its arguments, regardless of how the agent
 //! describes the call and of the user's answers to the agent's own questions.
 
+use serde_json::{Map, Value as Json};
+
 use crate::model::Model;
 use crate::questions::permission::Permission;
 use crate::render::toolcall::ToolCall;
@@ -12,7 +14,6 @@ use crate::spine::ids::ToolUseId;
 use crate::spine::tool::ToolResult;
 use crate::tools::uses::Wait;
 use acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
-use serde_json::{Map, Value as Json};
 
 impl Model {
     /// Runs a call if the user always allows its tool, or asks.

@@ -4,6 +4,8 @@
 //! Invariants: a call matches at most one announcement and the reverse; an announcement that
 //! contradicts its call stays visible.
 
+use serde_json::{Map, Value as Json};
+
 use crate::conversation::transcript::Entry;
 use crate::model::Model;
 use crate::render::toolcall::ToolCall;
@@ -11,7 +13,6 @@ use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::tools::twin::{best, likeness, names};
 use crate::tools::uses::Use;
 use acp::{Content, ToolCallId, ToolCallPatch, ToolContent};
-use serde_json::{Map, Value as Json};
 
 impl Model {
     /// Returns the agent's entry for a call that has none: the oldest with the same input, else the

@@ -4,6 +4,8 @@
 //! call that is incomplete when its turn is cancelled is answered once it is complete, and never
 //! runs.
 
+use serde_json::{Map, Value as Json};
+
 use crate::model::Model;
 use crate::spine::asker::Asker;
 use crate::spine::cx::{Effects, log};
@@ -13,7 +15,6 @@ use crate::spine::tool::{Progress, ToolPermission, ToolResult};
 use crate::tools::clock::Clock;
 use crate::tools::uses::{Stage, Use};
 use acp::ToolStatus;
-use serde_json::{Map, Value as Json};
 
 impl Model {
     pub(crate) fn tool_begun(

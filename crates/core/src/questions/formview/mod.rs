@@ -5,9 +5,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::form::Ask;
 use crate::form::page::Page;
-use crate::form::{Choice, Entry, Field, Form, Kind, Mistakes};
+use crate::form::{Ask, Choice, Entry, Field, Form, Kind, Mistakes};
 use crate::render::toolview::{push, whole_line};
 use crate::spine::view::{ElicitationView, Group, Line};
 

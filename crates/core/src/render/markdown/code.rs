@@ -8,11 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use syntect::parsing::{BasicScopeStackOp, ParseState, ScopeStack, ScopeStackOp, SyntaxReference};
 
-use super::engine;
-use super::groups as g;
 use super::language::{self, Language};
 use super::languages::Found;
-use super::scopes;
+use super::{engine, groups as g, scopes};
 use crate::spine::view::{Group, Span};
 
 /// Longer lines are not highlighted: minified code would cost milliseconds per line, for no

@@ -29,13 +29,12 @@ mod tests;
 
 use std::ops::Range;
 
+use crate::spine::view::Line;
 pub use code::preload;
 pub use groups::GROUPS;
 pub use languages::Languages;
-pub use lines::CodeLines;
-
-use crate::spine::view::Line;
 use late::Late;
+pub use lines::CodeLines;
 use state::{Out, Piece, State, content_end};
 
 /// A message of markdown, from its first chunk to its last.

@@ -5,13 +5,13 @@
 
 mod places;
 
+use std::path::Path;
+
 use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::ids::{BufId, SessionKey};
-use crate::spine::view::Follow;
-use crate::spine::view::{AgentMark, FollowTarget, FollowView, Frame, Patch};
-use std::path::Path;
+use crate::spine::view::{AgentMark, Follow, FollowTarget, FollowView, Frame, Patch};
 
 impl Model {
     /// Sets the mode, or toggles it if `mode` is `None`.

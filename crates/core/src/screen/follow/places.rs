@@ -4,18 +4,18 @@
 //! Invariant: a change on disk counts unless a tool call has announced it: the first of the two
 //! moves the editor, and the other at most adds the row.
 
+use std::path::{Path, PathBuf};
+
 use crate::conversation::transcript::Entry;
 use crate::model::Model;
-use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
-use crate::render::toolview;
+use crate::render::{rawview, toolview};
 use crate::spine::ids::SessionKey;
 use crate::text::Text;
 use crate::text::paths::normalized;
 use crate::view::follow::{Named, Place, Step, Trail};
 use crate::workspace::FileEdit;
 use acp::{ToolCallId, ToolContent, ToolKind};
-use std::path::{Path, PathBuf};
 
 impl Model {
     /// Moves the agent to the place that a tool call names for the first time.

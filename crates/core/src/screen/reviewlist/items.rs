@@ -3,13 +3,14 @@
 //! Invariant: an item's key is a hash of its change; items of a file with equal changes are
 //! numbered from the top.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use crate::model::Model;
 use crate::spine::ids::{ItemKey, SessionKey};
 use crate::view::reviewlist::items::{Item, Keys, What, hash};
 use crate::workspace::proposals::{FileProposal, Place, Proposal};
 use crate::workspace::reviews::FileReview;
-use std::collections::BTreeMap;
-use std::path::Path;
 
 impl Model {
     /// Returns the items in the order of the list: by session, with proposals first.

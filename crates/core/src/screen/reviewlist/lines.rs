@@ -1,5 +1,8 @@
 //! The lines of the review list, as they are drawn.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use crate::model::Model;
 use crate::render::diffview;
 use crate::spine::ids::SessionKey;
@@ -9,8 +12,6 @@ use crate::view::reviewlist::items::What;
 use crate::view::reviewlist::lines::{Counts, LineOf, in_short};
 use crate::workspace::proposals::{FileProposal, Note};
 use crate::workspace::reviews::FileReview;
-use std::collections::BTreeSet;
-use std::path::Path;
 
 impl Model {
     pub(super) fn list_view(&self) -> ListView {

@@ -8,6 +8,8 @@ mod items;
 mod lines;
 mod preview;
 
+use std::path::PathBuf;
+
 use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
@@ -18,7 +20,6 @@ use crate::view::reviewlist::ReviewList;
 use crate::view::reviewlist::items::{Item, What};
 use crate::workspace::ledger::Which;
 use crate::workspace::proposals::Place;
-use std::path::PathBuf;
 
 impl Model {
     /// Handles an event of the list's window.

@@ -6,17 +6,16 @@ mod questions;
 
 use std::path::Path;
 
+use ReviewAction::{Accept, Reject};
 use serde_json::{Value, json};
 
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::spine::event::{ReviewAction, Scope};
-
-use crate::event::Event;
 use crate::spine::ids::QuestionId;
 use crate::tests::world::{A1, Part, S1, World};
 use crate::text::LineEdit;
 use crate::workspace::proposals::Preview;
-use ReviewAction::{Accept, Reject};
 
 const F: &str = "/p/f";
 const OLD: &str = "one\ntwo\nthree\nfour\nfive\n";

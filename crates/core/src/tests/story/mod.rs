@@ -10,10 +10,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::event::Event;
 use crate::spine::effect::{EditorEffect, HostEffect};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
-
-use crate::event::Event;
 use crate::spine::ids::{AgentKey, BufId, SessionKey, TerminalKey};
 use crate::tests::agent::Life;
 use crate::tests::editor::Travel;

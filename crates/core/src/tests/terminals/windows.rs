@@ -1,6 +1,5 @@
 //! Terminals in windows and in the list: updated frame by frame, with bounded memory.
 
-use crate::terminals::TerminalEvent;
 use serde_json::json;
 
 use super::super::world::{Part, World};
@@ -9,7 +8,7 @@ use crate::event::Event;
 use crate::spine::effect::EditorEffect;
 use crate::spine::ids::TerminalKey;
 use crate::spine::view::Patch;
-use crate::terminals::{Output, State};
+use crate::terminals::{Output, State, TerminalEvent};
 
 #[test]
 fn a_terminal_is_listed_with_its_state() {

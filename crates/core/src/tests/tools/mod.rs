@@ -12,12 +12,11 @@ use serde_json::{Map, Value, json};
 
 use super::world::{S1, World, spec};
 use crate::conversation::reach::Reach;
+use crate::event::Event;
 use crate::model::Model;
 use crate::questions::Answer;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::spine::event::Origin;
-
-use crate::event::Event;
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::{Door, Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
 

@@ -5,11 +5,11 @@
 
 pub mod pace;
 
-use crate::spine::view::Follow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::spine::ids::SessionKey;
+use crate::spine::view::Follow;
 use acp::ToolCallId;
 
 /// The places of all agents.

@@ -7,12 +7,12 @@
 pub(crate) mod items;
 pub(crate) mod lines;
 
-use crate::view::View;
 use std::path::{Path, PathBuf};
 
 use crate::spine::ids::ItemKey;
 use crate::spine::project::Whole;
 use crate::spine::view::{ListView, PreviewView};
+use crate::view::View;
 use crate::workspace::reviews::FileReview;
 
 /// The core's state of the review list's window.

@@ -11,8 +11,7 @@ use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{FileChange, FileState};
 use crate::text::Text;
-use crate::workspace::Workspace;
-use crate::workspace::{FileEdit, Signal};
+use crate::workspace::{FileEdit, Signal, Workspace};
 
 impl Workspace {
     /// Returns whether a change begins with the recorded state of the file or ends with the

@@ -10,10 +10,6 @@ mod ledger;
 mod merge;
 mod reapply;
 
-pub(crate) use merge::DiskMerge;
-pub use merge::{advance, known_on_disk};
-pub(crate) use reapply::{Reapplied, Reapply};
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -23,10 +19,12 @@ use crate::spine::event::{DiskFile, DiskText, EditDone, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
-use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Intent, Kind, Landing, Next, Opens, Plan, failure};
-use crate::workspace::{FileEdit, Signal};
+use crate::workspace::{FileEdit, Signal, Workspace};
+pub(crate) use merge::DiskMerge;
+pub use merge::{advance, known_on_disk};
+pub(crate) use reapply::{Reapplied, Reapply};
 
 /// The number of files for which Neovim's last save is remembered.
 const MAX_SAVED: usize = 100;

@@ -13,9 +13,8 @@ use crate::spine::cx::Effects;
 use crate::spine::event::DiskFile;
 use crate::spine::ids::SessionKey;
 use crate::text::Text;
-use crate::workspace::Signal;
-use crate::workspace::Workspace;
 use crate::workspace::fileops::{Intent, Kind, Plan};
+use crate::workspace::{Signal, Workspace};
 use acp::{RpcError, client, rpc};
 
 #[derive(Debug)]

@@ -15,13 +15,12 @@ use crate::spine::project::FileState;
 use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::text::format::Format;
 use crate::text::{Text, moved};
-use crate::workspace::Workspace;
 use crate::workspace::changes::{DiskMerge, known_on_disk};
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Opens, Outcome, Plan,
 };
-use crate::workspace::{FileEdit, Signal};
+use crate::workspace::{FileEdit, Signal, Workspace};
 use acp::{RpcError, client, rpc};
 
 /// The content an agent wants a file to have.

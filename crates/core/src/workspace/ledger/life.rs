@@ -1,11 +1,11 @@
 //! A file's life at random: an agent, a user, and a buffer with an undo stack as Neovim has it.
 
-use crate::text::diff::merge;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::tests::{holds, report};
 use super::*;
+use crate::text::diff::merge;
 
 /// Lines of a small alphabet, so that they repeat; some say nothing, as braces do.
 pub(super) fn line() -> impl Strategy<Value = String> {

@@ -23,21 +23,18 @@ mod props;
 #[cfg(test)]
 mod tests;
 
-use crate::text::diff::Hunk;
-use crate::text::diff::align::Change;
-use crate::text::diff::merge::Conflict;
-use crate::text::diff::{self, diff};
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::text::diff::align::Change;
+use crate::text::diff::merge::Conflict;
+use crate::text::diff::{self, Hunk, diff};
+use crate::text::{LineEdit, Text};
 pub use authors::agents_text;
-
 use history::{Accepted, History, Mark, State, Step};
 use offers::Offer;
 use parts::Part;
 use track::{Reach, Track};
-
-use crate::text::{LineEdit, Text};
 
 /// Which hunks are meant, in rows of `current`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Properties of a review under random edits by the agent and the user.
 
-use crate::text::diff::{Merge, hunks, merge, words};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::life::{Life, Place, Step, an_edit, edit_at, line, some_text, step, which};
 use super::tests::{holds, report};
 use super::*;
+use crate::text::diff::{Merge, hunks, merge, words};
 
 fn lived() -> impl Strategy<Value = (Text, Vec<Step>)> {
     (some_text(), vec(step(), 0..16))

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Standing;
-use super::{Base, Diff, FileProposal, Note, Preview, Proposal};
+use super::{Base, Diff, FileProposal, Note, Preview, Proposal, Standing};
 use crate::render::toolcall::ToolCall;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};

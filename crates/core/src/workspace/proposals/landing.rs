@@ -12,15 +12,12 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{QuestionId, SessionKey};
+use crate::text::diff::{Hunk, hunks};
 use crate::text::{LineEdit, Text};
 use crate::workspace::Workspace;
 use crate::workspace::feedback::Rejected;
 use crate::workspace::fileops::{Intent, Kind};
 use crate::workspace::ledger::Which;
-
-use crate::text::diff::hunks;
-
-use crate::text::diff::Hunk;
 
 /// What the user has chosen for a file that is about to be written.
 #[derive(Debug)]

@@ -20,21 +20,18 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-pub use follow::files_of;
-pub use locate::Diff;
-pub use putback::PutBack;
-
-use landing::Kept;
-use locate::{Ground, locate};
-
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{QuestionId, SessionKey};
+use crate::text::diff::{diff, hunks};
 use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::ledger::Which;
-
-use crate::text::diff::{diff, hunks};
 use acp::ToolCallId;
+pub use follow::files_of;
+use landing::Kept;
+pub use locate::Diff;
+use locate::{Ground, locate};
+pub use putback::PutBack;
 
 /// Whether proposals are previewed in buffers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

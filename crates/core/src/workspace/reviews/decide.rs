@@ -12,14 +12,13 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, ReviewAction, Scope, Stamp};
 use crate::spine::project::FileState;
+use crate::text::diff::diff;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
 };
 use crate::workspace::ledger::Which;
-
-use crate::text::diff::diff;
 
 /// Hunks that the user accepts or rejects.
 #[derive(Debug)]

@@ -12,16 +12,13 @@ use crate::spine::event::Stamp;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
+use crate::text::diff::{Conflict, Hunk};
 use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
 use crate::workspace::info::HunkInfo;
 use crate::workspace::ledger::{Review, Which, agents_text};
-
-use crate::text::diff::Conflict;
-
-use crate::text::diff::Hunk;
 
 #[derive(Debug)]
 pub struct FileReview {

@@ -12,8 +12,7 @@ use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptReview};
-use crate::text::Text;
-use crate::text::plural;
+use crate::text::{Text, plural};
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
 

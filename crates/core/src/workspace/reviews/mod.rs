@@ -17,12 +17,6 @@ mod turns;
 mod undo;
 mod whole;
 
-pub use decide::Decide;
-pub(crate) use decide::{End, NO_TEXT};
-pub use file::FileReview;
-pub(crate) use moving::{Aim, Moved, Moving};
-pub use turns::{Of, Turns};
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,6 +27,11 @@ use crate::spine::ids::SessionKey;
 use crate::spine::project::{FileState, KeptReview};
 use crate::text::Text;
 use crate::workspace::info::HunkInfo;
+pub use decide::Decide;
+pub(crate) use decide::{End, NO_TEXT};
+pub use file::FileReview;
+pub(crate) use moving::{Aim, Moved, Moving};
+pub use turns::{Of, Turns};
 
 /// The files agents have changed.
 #[derive(Debug, Default)]

@@ -11,13 +11,10 @@ use std::path::{Path, PathBuf};
 use super::FileReview;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Body, FileState};
+use crate::text::diff::{Conflict, Hunk, diff, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
 use crate::workspace::ledger::{Review, Which, agents_text};
-
-use crate::text::diff::{Conflict, diff, merge};
-
-use crate::text::diff::Hunk;
 
 /// How many turns' changes of a file are kept.
 const TURNS: usize = 20;
