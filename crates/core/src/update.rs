@@ -3,9 +3,9 @@
 //! Invariant: `update` never fails; the model stays consistent for any event.
 
 use super::text::Text;
-use crate::conversation::agent::Call;
+use crate::conversation::agent::{Call, PermissionRequest};
 use crate::conversation::jobs::TimerJob;
-use crate::conversation::questions::{ElicitationRequest, PermissionRequest};
+use crate::conversation::questions::ElicitationRequest;
 use crate::conversation::queue::When;
 use crate::conversation::session::Session;
 use crate::event::Event;

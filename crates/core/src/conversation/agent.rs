@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::conversation::catalog::Listing;
-use crate::conversation::questions::PermissionRequest;
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::SessionKey;
 use acp::client::{self, Initialized};
-use acp::{self, SessionId, Update, Way};
+use acp::{PermissionOption, RequestId, SessionId, ToolCallPatch, Update, Way};
 
 /// Timeouts for an agent's answers.
 #[derive(Debug, Clone, Copy)]
@@ -113,4 +112,13 @@ impl Call {
             _ => None,
         }
     }
+}
+
+/// A `session/request_permission` of an agent.
+#[derive(Debug)]
+pub struct PermissionRequest {
+    pub request: RequestId,
+    pub session: SessionId,
+    pub tool: ToolCallPatch,
+    pub options: Vec<PermissionOption>,
 }

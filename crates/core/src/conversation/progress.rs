@@ -5,19 +5,13 @@
 //! editor only what it shows, and a blocked editor costs no memory.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use crate::conversation::session::Session;
-use crate::conversation::transcript::Entry;
-use crate::render::toolcall::ToolCall;
-use crate::render::toolview;
 use crate::spine::effect::Announcement;
 use crate::spine::event::TerminalExit;
-use crate::spine::ids::{SessionKey, TerminalKey};
+use crate::spine::ids::TerminalKey;
 use crate::terminals::State;
 use crate::terminals::info::TerminalInfo;
-use crate::text::paths::normalized;
-use acp::{Location, ToolStatus};
+use acp::ToolStatus;
 
 /// Entries of a transcript, by their index.
 #[derive(Debug, Default)]
@@ -25,8 +19,8 @@ pub struct Progress {
     /// Unfinished tool calls of this turn, the latest last.
     running: BTreeSet<usize>,
     /// Tool calls that began, or whose status differs from the announced one.
-    tools: BTreeSet<usize>,
-    is_plan_new: bool,
+    pub(crate) tools: BTreeSet<usize>,
+    pub(crate) is_plan_new: bool,
 }
 
 impl Progress {
@@ -60,7 +54,7 @@ impl Progress {
         (self.running.len(), self.running.last().copied())
     }
 
-    fn is_new(&self) -> bool {
+    pub(crate) fn is_new(&self) -> bool {
         self.is_plan_new || !self.tools.is_empty()
     }
 }
@@ -130,42 +124,6 @@ impl TerminalsTold {
         let is_kept = |key: &TerminalKey| all.binary_search_by_key(key, |info| info.key).is_ok();
         self.over.retain(is_kept);
         self.running.retain(is_kept);
-    }
-}
-
-pub(crate) fn tell(key: SessionKey, session: &mut Session, news: &mut Vec<Announcement>) {
-    let (transcript, cwd) = (&mut session.transcript, &session.spec.cwd);
-    if !transcript.progress.is_new() {
-        return;
-    }
-    for index in std::mem::take(&mut transcript.progress.tools) {
-        if let Some(Entry::Tool(tool)) = transcript.entries().get(index) {
-            news.push(announced(key, cwd, tool));
-        }
-    }
-    if std::mem::take(&mut transcript.progress.is_plan_new) {
-        // Of a withdrawn plan nothing is left to do.
-        let (done, total) = transcript.plan_progress().unwrap_or_default();
-        news.push(Announcement::PlanChanged {
-            session: key,
-            done,
-            total,
-        });
-    }
-}
-
-fn announced(key: SessionKey, cwd: &Path, tool: &ToolCall) -> Announcement {
-    let locations = tool.locations.iter().map(|location| Location {
-        path: normalized(&cwd.join(&location.path)),
-        row: location.row,
-    });
-    Announcement::ToolCall {
-        session: key,
-        id: tool.id.0.to_string(),
-        kind: tool.kind.name().to_owned(),
-        status: status_name(tool.status),
-        title: toolview::title(tool),
-        locations: locations.collect(),
     }
 }
 

@@ -4,25 +4,13 @@
 //! an agent that is leaving.
 
 use crate::conversation::Conversation;
-use crate::conversation::agent::{Call, EARLY_UPDATES};
+use crate::conversation::agent::{Call, EARLY_UPDATES, PermissionRequest};
 use crate::questions::Question;
 use crate::render::toolcall::ToolCall;
 use crate::spine::asker::unknown_session;
 use crate::spine::cx::Effects;
 use crate::spine::ids::{AgentKey, SessionKey};
-use acp::{
-    ElicitationMode, ElicitationScope, PermissionOption, RequestId, RpcError, SessionId,
-    ToolCallId, ToolCallPatch, client,
-};
-
-/// A `session/request_permission` of an agent.
-#[derive(Debug)]
-pub struct PermissionRequest {
-    pub request: RequestId,
-    pub session: SessionId,
-    pub tool: ToolCallPatch,
-    pub options: Vec<PermissionOption>,
-}
+use acp::{ElicitationMode, ElicitationScope, RequestId, RpcError, SessionId, ToolCallId, client};
 
 /// An `elicitation/create` of an agent.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use crate::conversation::questions::{ElicitationRequest, PermissionRequest};
+use crate::conversation::agent::PermissionRequest;
+use crate::conversation::questions::ElicitationRequest;
 use crate::form::page::Page;
 use crate::form::{Ask, Form};
 use crate::model::Model;
