@@ -4,7 +4,7 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::nvim;
 use super::state::send;
-use acp_core::conversation::history::Wish;
+use acp_core::conversation::history::state::Wish;
 use acp_core::event::Event;
 use acp_core::spine::history::Granted;
 

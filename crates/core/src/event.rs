@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::conversation::agent::Limits;
-use crate::conversation::history::Wish;
+use crate::conversation::history::state::Wish;
 use crate::conversation::login::LoginStep;
 use crate::conversation::options::Setting;
 use crate::conversation::plan::Place;

@@ -1,6 +1,7 @@
 //! Path lookups: link targets, stamps, swap files.
 
 use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,14 @@ pub fn resolved(path: &Path) -> PathBuf {
         (Some(parent), Some(name)) if parent != path => resolved(parent).join(name),
         _ => path.to_owned(),
     }
+}
+
+/// Returns whether an error means that the file does not exist.
+pub fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// Returns the stamp of the file at `path`, following links; `None` if it does not exist.

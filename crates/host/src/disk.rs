@@ -28,6 +28,7 @@ use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::FileState;
 use acp_core::text::Text;
 use acp_core::text::format::Format;
+use acp_edge::paths::is_missing;
 
 /// An operation on a file.
 #[derive(Debug)]
@@ -292,14 +293,6 @@ pub(super) fn delete(path: &Path) -> Result<(), String> {
         Err(refusal) => Err(refusal.words(path, "deleted")),
         Ok(()) => Ok(()),
     }
-}
-
-/// Returns whether an error means that the file does not exist.
-pub(super) fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 /// Why an operation was refused or failed.

@@ -19,10 +19,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, Gid, Mode, Uid, XattrFlags};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::disk::{Refusal, is_missing};
+use super::disk::Refusal;
 use acp_core::spine::event::{Stamp, WriteError};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, Format};
+use acp_edge::paths::is_missing;
 
 /// Prefix of the temporary files; file watchers may ignore names that start with it.
 pub(super) const TEMP_PREFIX: &str = ".acp-";

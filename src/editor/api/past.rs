@@ -9,7 +9,7 @@ use crate::editor::guard::function;
 use crate::editor::past::wish;
 use crate::editor::{chat, layout};
 use acp::SessionId;
-use acp_core::conversation::history::{Query, Source, Wish};
+use acp_core::conversation::history::state::{Query, Source, Wish};
 use acp_core::spine::history::RecordName;
 use acp_core::spine::ids::SessionKey;
 

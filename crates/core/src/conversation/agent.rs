@@ -1,11 +1,12 @@
 //! One agent process, and the requests it has not answered.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
-use crate::conversation::catalog::Listing;
+use crate::conversation::catalog::{MAX_PAGES, MAX_SESSIONS};
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::SessionKey;
-use acp::client::{self, Initialized};
+use acp::client::{self, Initialized, ListedSession};
 use acp::{PermissionOption, RequestId, SessionId, ToolCallPatch, Update, Way};
 
 /// Timeouts for an agent's answers.
@@ -121,4 +122,31 @@ pub struct PermissionRequest {
     pub session: SessionId,
     pub tool: ToolCallPatch,
     pub options: Vec<PermissionOption>,
+}
+
+/// The pages of a list received so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Restricts the list to sessions of this folder.
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) listed: Vec<ListedSession>,
+    pub(crate) pages: usize,
+}
+
+impl Listing {
+    /// Adds a page; of a session that is listed twice the first entry counts.
+    pub(crate) fn add(&mut self, page: Vec<ListedSession>) {
+        let mut known: HashSet<SessionId> =
+            self.listed.iter().map(|it| it.session.clone()).collect();
+        let fresh = page
+            .into_iter()
+            .filter(|it| known.insert(it.session.clone()));
+        self.listed.extend(fresh);
+        self.listed.truncate(MAX_SESSIONS);
+        self.pages += 1;
+    }
+
+    pub(crate) fn wants_more(&self) -> bool {
+        self.pages < MAX_PAGES && self.listed.len() < MAX_SESSIONS
+    }
 }

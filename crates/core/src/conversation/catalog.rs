@@ -3,13 +3,12 @@
 //! Invariants: each request for a list gets one answer, even if the agent dies; an abandoned
 //! session is closed, even if the agent opens it late.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use crate::conversation::Conversation;
-use crate::conversation::agent::Call;
+use crate::conversation::agent::{Call, Listing};
 use crate::conversation::session::{Session, Stage};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Effect, HostEffect, Level};
@@ -18,37 +17,10 @@ use acp::client::{self, ListedSession, SessionAbilities};
 use acp::{RpcError, SessionId, rpc};
 
 /// Maximum number of sessions listed per agent.
-const MAX_SESSIONS: usize = 1_000;
+pub(crate) const MAX_SESSIONS: usize = 1_000;
 
 /// Maximum number of pages requested: an agent's cursors may form a cycle.
-const MAX_PAGES: usize = 20;
-
-/// The pages of a list received so far.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listing {
-    /// Restricts the list to sessions of this folder.
-    cwd: Option<PathBuf>,
-    listed: Vec<ListedSession>,
-    pages: usize,
-}
-
-impl Listing {
-    /// Adds a page; of a session that is listed twice the first entry counts.
-    fn add(&mut self, page: Vec<ListedSession>) {
-        let mut known: HashSet<SessionId> =
-            self.listed.iter().map(|it| it.session.clone()).collect();
-        let fresh = page
-            .into_iter()
-            .filter(|it| known.insert(it.session.clone()));
-        self.listed.extend(fresh);
-        self.listed.truncate(MAX_SESSIONS);
-        self.pages += 1;
-    }
-
-    fn wants_more(&self) -> bool {
-        self.pages < MAX_PAGES && self.listed.len() < MAX_SESSIONS
-    }
-}
+pub(crate) const MAX_PAGES: usize = 20;
 
 impl Call {
     /// Returns the session that this call opens.

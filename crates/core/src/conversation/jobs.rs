@@ -1,6 +1,6 @@
 //! The work of this room that replies to effects resume, by the kind of reply.
 
-use super::history::HistoryJob;
+use crate::conversation::history::state::HistoryJob;
 use crate::spine::ids::{AgentKey, ContentId, SessionKey};
 use crate::spine::pending::{Pending, reply};
 

@@ -34,7 +34,7 @@ pub mod usage;
 use std::collections::BTreeMap;
 
 use crate::conversation::composer::Listings;
-use crate::conversation::history::Pasts;
+use crate::conversation::history::state::Pasts;
 use crate::conversation::jobs::Jobs;
 use crate::conversation::login::Logins;
 use crate::conversation::plan::Place;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::conversation::compaction::Compactions;
 use crate::conversation::composer::Attached;
-use crate::conversation::history::Keeping;
+use crate::conversation::history::state::Keeping;
 use crate::conversation::login::Login;
 use crate::conversation::opening::Opening;
 use crate::conversation::options::Options;

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 pub use self::entry::{Entry, Message};
 use crate::conversation::family::Family;
-use crate::conversation::history::News;
+use crate::conversation::history::news::News;
 use crate::conversation::plan::Plans;
 use crate::conversation::progress::Progress;
 use crate::render::contents::content_markdown;

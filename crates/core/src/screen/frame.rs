@@ -138,7 +138,7 @@ impl Model {
     }
 
     fn chat_patches(&mut self, mut chats: BTreeMap<SessionKey, Ops>, frame: &mut Frame) {
-        for (key, _session) in &self.conversation.sessions {
+        for key in self.conversation.sessions.keys() {
             let mut ops = chats.remove(key).unwrap_or_default();
             if self.view.frame.folds_wanted.remove(key) {
                 ops.set_folds(self.view.chats.entry(*key).or_default().folds());

@@ -17,10 +17,10 @@ use rustix::fs::{Mode, OFlags};
 use super::manifest::{Entry, Stat, What};
 use super::scan::FoundFile;
 use super::store::Store;
-use crate::disk::is_missing;
 use acp_core::spine::event::DiskText;
 use acp_core::spine::project::{Body, FileState};
 use acp_core::text::format::Format;
+use acp_edge::paths::is_missing;
 
 /// Clock granularity of a file system with nanoseconds: the kernel's tick.
 const TICK_NS: i128 = 50_000_000;

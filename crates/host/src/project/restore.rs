@@ -11,9 +11,10 @@ use std::path::Path;
 use rustix::fs::{CWD, RenameFlags};
 
 use super::store::Store;
-use crate::disk::{Refusal, delete, is_missing};
+use crate::disk::{Refusal, delete};
 use crate::write;
 use acp_core::spine::project::{Blob, Body, FileState};
+use acp_edge::paths::is_missing;
 
 /// The permission bits of a state.
 const PERMISSIONS: u32 = 0o7777;

@@ -3,23 +3,14 @@
 //! Invariant: an open session is not deleted; the caller is answered once the host and the agent
 //! have both answered.
 
-use super::HistoryJob;
 use super::keep::order;
 use super::past::grant;
 use crate::conversation::Conversation;
+use crate::conversation::history::state::{Deletion, HistoryJob};
 use crate::conversation::session::Session;
 use crate::spine::cx::Effects;
 use crate::spine::history::{Granted, HistoryOrder, RecordName};
 use acp::SessionId;
-
-/// A session whose deletion is pending.
-#[derive(Debug)]
-pub(crate) struct Deletion {
-    /// The agent's id for the session, if the agent was asked, and its answer.
-    agents: Option<(SessionId, Option<Result<(), String>>)>,
-    /// The host's answer about the record kept here.
-    pub(crate) own: Option<Result<(), String>>,
-}
 
 impl Conversation {
     pub(super) fn delete_past(

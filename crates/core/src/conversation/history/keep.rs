@@ -9,80 +9,8 @@ use crate::conversation::session::Session;
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::history::{
-    Header, HistoryOrder, KeptEntry, Meta, On, Record, RecordName, VERSION,
-};
+use crate::spine::history::{Header, HistoryOrder, KeptEntry, Meta, Record, RecordName, VERSION};
 use crate::spine::ids::SessionKey;
-
-/// The state of a session's record.
-#[derive(Debug, Default)]
-pub struct Keeping {
-    is_begun: bool,
-    /// The record to continue, used when the first line is written.
-    on: Option<On>,
-    /// Index in the transcript of the first entry of that record, and the entries' numbers.
-    first: usize,
-    numbers: Vec<u32>,
-    /// Higher than all of those numbers.
-    next: u32,
-    /// Pending records other than entries.
-    pending: Vec<Record>,
-    /// The metadata written last.
-    told: Meta,
-    prompt: Option<String>,
-    turns: u32,
-    /// The search for the session's record is pending.
-    pub(crate) is_looked_for: bool,
-    /// The record that was found, until it is shown or its agent replays the conversation.
-    pub(crate) found: Option<Box<(RecordName, Past)>>,
-    /// The agent does not know the transcript: it is sent with the next prompt.
-    pub(crate) is_to_be_told: bool,
-}
-
-impl Keeping {
-    /// Records the end of a turn.
-    pub(crate) fn turn_ended(&mut self, reason: &str) {
-        self.turns += 1;
-        self.pending.push(Record::Turn {
-            stop_reason: reason.to_owned(),
-        });
-    }
-
-    /// Records that a question was answered or withdrawn.
-    pub(crate) fn answered(&mut self, tool: &str, option: Option<String>, rule: Option<usize>) {
-        self.pending.push(Record::Permission {
-            tool: tool.to_owned(),
-            option,
-            rule,
-        });
-    }
-
-    /// Makes the next write replace an existing record.
-    pub(super) fn replaces(&mut self, on: On) {
-        self.on = Some(on);
-    }
-
-    /// Makes the next write append to an existing record.
-    pub(super) fn goes_on_behind(&mut self, name: RecordName, past: &Past) {
-        let last = past.entries.keys().next_back();
-        self.next = last.map_or(0, |last| last.saturating_add(1));
-        self.on = Some(On::GoOn(name));
-        self.told = past.meta.clone();
-        self.prompt.clone_from(&past.meta.prompt);
-        self.turns = past.meta.turns;
-    }
-
-    /// Returns the number of an entry in the record.
-    fn number(&self, index: usize) -> u32 {
-        let known = index.checked_sub(self.first);
-        let known = known.and_then(|at| self.numbers.get(at).copied());
-        let new = || {
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
-            self.next.saturating_add(index)
-        };
-        known.unwrap_or_else(new)
-    }
-}
 
 /// Restores a record at the end of a transcript.
 pub(crate) fn restore(transcript: &mut Transcript, past: &Past) {

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use super::keep::order;
 use super::past::grant;
-use super::{HistoryJob, Query, time};
+use super::time;
 use crate::conversation::Conversation;
+use crate::conversation::history::state::{HistoryJob, Listing, Query};
 use crate::conversation::jobs::TimerJob;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
@@ -23,16 +24,6 @@ use acp::client::ListedSession;
 
 /// Timeout for agents to list their sessions; then the list is answered without them.
 const LIST_MS: u64 = 3_000;
-
-/// A list whose answers are pending.
-#[derive(Debug)]
-pub(crate) struct Listing {
-    query: Query,
-    pub(crate) kept: Option<Vec<Kept>>,
-    /// Agents that have not answered.
-    asked: BTreeSet<AgentKey>,
-    listed: Vec<(String, ListedSession)>,
-}
 
 impl Conversation {
     pub(super) fn list_past(&mut self, number: u32, query: Query, fx: &mut Effects) {

@@ -10,15 +10,13 @@ pub(crate) mod export;
 pub(crate) mod keep;
 pub mod lines;
 pub(crate) mod list;
-mod news;
+pub(crate) mod news;
 pub(crate) mod past;
 mod reopen;
+pub mod state;
 mod time;
 mod tool;
 
-pub use self::keep::Keeping;
 #[cfg(test)]
 pub(crate) use self::keep::restore;
-pub(crate) use self::news::News;
-pub use self::past::{HistoryJob, Pasts, Query, Source, Wish};
 use crate::spine::history::Past;

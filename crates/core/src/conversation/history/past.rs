@@ -2,66 +2,12 @@
 //!
 //! Invariant: each request is answered once, even if an agent or the host does not answer.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-
-use super::delete::Deletion;
 use super::keep::order;
-use super::list::Listing;
 use crate::conversation::Conversation;
+use crate::conversation::history::state::{HistoryJob, Source, Wish};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
-use crate::spine::history::{Bounds, Granted, HistoryOrder, RecordName};
-use crate::spine::ids::SessionKey;
-use acp::SessionId;
-
-/// The user's requests about past sessions. Each has its number, which the answer repeats.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
-    List(Query),
-    Delete {
-        agent: String,
-        id: Option<SessionId>,
-        name: Option<RecordName>,
-    },
-    /// A conversation as markdown: of an open session, or of a record.
-    Export(Source),
-}
-
-/// Filter for the listed sessions.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
-    pub cwd: PathBuf,
-    /// `cwd` with its links resolved; `None` for the sessions of all projects.
-    pub project: Option<PathBuf>,
-    /// Only sessions of this agent.
-    pub agent: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    Session(SessionKey),
-    Kept(RecordName),
-}
-
-/// Work that continues when the host or a timer reports.
-#[derive(Debug)]
-pub enum HistoryJob {
-    /// A session waits for the search for its record.
-    Find(SessionKey),
-    List(u32),
-    Export(u32),
-    Delete(u32),
-}
-
-/// Pending work on past sessions.
-#[derive(Debug, Default)]
-pub struct Pasts {
-    /// The user has turned records off.
-    pub(crate) is_off: bool,
-    pub(crate) listings: BTreeMap<u32, Listing>,
-    pub(crate) deletions: BTreeMap<u32, Deletion>,
-}
+use crate::spine::history::{Bounds, Granted, HistoryOrder};
 
 impl Conversation {
     /// Sets the limits on records, or turns records off.

@@ -4,9 +4,9 @@
 //! Invariant: the record of a session is looked up before its agent is asked for the session, and
 //! is shown once.
 
-use super::HistoryJob;
 use super::keep::order;
 use crate::conversation::Conversation;
+use crate::conversation::history::state::HistoryJob;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
 use crate::spine::cx::Effects;

@@ -2,7 +2,8 @@
 //!
 //! Invariant: each request is answered once, even if an agent or the host does not answer.
 
-use crate::conversation::history::past::{HistoryJob, grant};
+use crate::conversation::history::past::grant;
+use crate::conversation::history::state::HistoryJob;
 use crate::model::Model;
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::Level;
