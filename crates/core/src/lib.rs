@@ -1,4 +1,4 @@
-//! The state machine, pure: an [`spine::event::Event`] and the model go in,
+//! The state machine, pure: an [`event::Event`] and the model go in,
 //! [`spine::effect::Effect`]s come out.
 //!
 //! Invariant: no clock, no I/O, no randomness, no Neovim; the same events give the same effects.
