@@ -37,7 +37,7 @@ local function switch(names, on)
     tools.switch(name, on)
   end
   local what = table.concat(names, ", ") .. (#names == 1 and " is " or " are ")
-  tell(what .. (on and "offered to agents." or "not offered to agents any more."))
+  tell(what .. (on and "offered to agents." or "no longer offered to agents."))
 end
 
 --- Lets the user choose a tool to switch.

@@ -254,7 +254,7 @@ function M.run(call, name, args)
   local native = require("acp.native").load()
   local spec = M.get(name)
   if not spec then
-    return native.tool_done(call.id, false, ("there is no tool %s any more"):format(name))
+    return native.tool_done(call.id, false, ("the tool %s no longer exists"):format(name))
   end
   require("acp.tools.run").start(call, spec, args, {
     ask = function(number, kind, what)

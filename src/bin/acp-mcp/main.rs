@@ -67,7 +67,7 @@ fn greet(mut socket: &UnixStream, token: &str) -> io::Result<()> {
     let line: String = String::from_utf8_lossy(&line).split_whitespace().collect();
     match line == r#"{"ok":true}"# {
         true => Ok(()),
-        false => Err(io::Error::other("it does not let this session in any more")),
+        false => Err(io::Error::other("it no longer accepts this session")),
     }
 }
 

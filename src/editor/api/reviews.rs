@@ -30,7 +30,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     for (name, way) in [("next", walk::Way::Next), ("prev", walk::Way::Prev)] {
         let body = move |()| {
             if !walk::go(way)? {
-                notify(Level::Info, "No change of the agent's to review.")?;
+                notify(Level::Info, "Nothing to review.")?;
             }
             Ok(())
         };

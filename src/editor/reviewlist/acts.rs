@@ -126,7 +126,7 @@ fn jump(in_split: bool) -> mlua::Result<()> {
         return Ok(());
     };
     if item.is_gone {
-        let text = "There is no such file any more: the preview shows what it had.";
+        let text = "The file no longer exists; the preview shows its last content.";
         return notify(Level::Info, text);
     }
     walk::visit(&item.path, item.row, in_split)

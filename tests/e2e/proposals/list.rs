@@ -76,6 +76,6 @@ fn a_proposal_is_decided_in_the_list_and_applied_once_it_is_written() {
     wait_file(&nvim, "a.txt", "one\nTWO\nthree\nfour\nfive\nsix\nseven\n");
     wait_file(&nvim, "new.txt", "made\n");
     wait_states(&nvim, json!([]));
-    nvim.wait_text("No change of the agent's to review.");
+    nvim.wait_text("Nothing to review.");
     nvim.quit();
 }

@@ -35,7 +35,7 @@ fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
     let text = json!({ "type": "text", "text": { "$contains": "-two\n+TWO\n" } });
     let blocks = json!([{ "type": "text", "text": "go" }, text]);
     let nvim = rejected(Project::new(), blocks);
-    nvim.wait_text("1 rejected hunk in a.txt: told with the");
+    nvim.wait_text("1 rejected hunk in a.txt: reported with");
     nvim.lua("vim.cmd.redraw()", ());
     nvim.mode();
     let screen = nvim.screen();
@@ -52,7 +52,7 @@ fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
         end";
     nvim.wait("the feedback in the chat", || {
         let said = nvim.lua(said, ());
-        let head = "1 rejected hunk in a.txt: told with this prompt|  --- a/a.txt";
+        let head = "1 rejected hunk in a.txt: reported with this prompt|  --- a/a.txt";
         said.as_str().is_some_and(|said| said.contains(head))
     });
     nvim.quit();
@@ -61,9 +61,9 @@ fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
 #[test]
 fn feedback_can_be_dropped() {
     let nvim = rejected(Project::new(), json!([{ "type": "text", "text": "go" }]));
-    nvim.wait_text("1 rejected hunk in a.txt: told with the");
+    nvim.wait_text("1 rejected hunk in a.txt: reported with");
     nvim.cmd("Acp drop-feedback");
-    nvim.wait_text("Nothing is told");
+    nvim.wait_text("No rejected changes");
     prompt(&nvim);
     nvim.wait_script("agent");
     nvim.quit();
@@ -75,6 +75,6 @@ fn feedback_can_be_switched_off() {
     let nvim = rejected(project, json!([{ "type": "text", "text": "go" }]));
     prompt(&nvim);
     nvim.wait_script("agent");
-    assert!(!nvim.screen().has("told with"));
+    assert!(!nvim.screen().has("reported with"));
     nvim.quit();
 }

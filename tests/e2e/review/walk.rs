@@ -163,7 +163,7 @@ fn a_hunk_in_a_closed_fold_is_opened() {
 fn a_jump_without_hunks_shows_a_message() {
     let nvim = start(Project::new().agent("agent", &Script::new().done()), "");
     nvim.cmd("Acp next");
-    nvim.wait_text("No change of the agent's to review.");
+    nvim.wait_text("Nothing to review.");
     nvim.quit();
 }
 

@@ -29,7 +29,7 @@ fn a_hunk_and_a_file_are_decided_where_the_cursor_is() {
     });
     wait_at(&nvim, "sub/b.txt");
     nvim.keys("a");
-    nvim.wait_text("No change of the agent's to review.");
+    nvim.wait_text("Nothing to review.");
     nvim.quit();
 }
 

@@ -56,7 +56,7 @@ fn an_empty_list_says_so() {
     let nvim = start(project, "");
     without_chat(&nvim);
     nvim.cmd("Acp review");
-    nvim.wait_text("No change of the agent's to review.");
+    nvim.wait_text("Nothing to review.");
     check!(nvim);
     nvim.quit();
 }

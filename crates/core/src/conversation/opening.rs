@@ -114,9 +114,7 @@ impl Session {
             Some(_) if opening.is_refused || !(can.load || can.resume) => {
                 let name = &self.spec.name;
                 let new = match is_here {
-                    true => {
-                        "this is a new session for it; what was said goes along with the next prompt"
-                    }
+                    true => "this is a new session for it; the next prompt includes what was said",
                     false => "this is a new session for it, in which nothing was said yet",
                 };
                 let text = match opening.is_refused {

@@ -15,9 +15,9 @@ impl Model {
                 continue;
             };
             let entry = match (&feedback, session.along) {
-                (Some(feedback), _) => entry(feedback, "told with the next prompt"),
+                (Some(feedback), _) => entry(feedback, "reported with the next prompt"),
                 (None, Some(_)) => Entry::Along {
-                    head: "Nothing is told with the next prompt any more.".into(),
+                    head: "No rejected changes to report.".into(),
                     lines: Vec::new(),
                 },
                 (None, None) => continue,
@@ -38,7 +38,7 @@ impl Model {
         let session = self.conversation.sessions.get_mut(&key)?;
         let known = session.along.take();
         let feedback = feedback?;
-        let entry = entry(&feedback, "told with this prompt");
+        let entry = entry(&feedback, "reported with this prompt");
         match known {
             Some(at) => session.transcript.replace(at, entry),
             None => drop(session.transcript.push(entry)),

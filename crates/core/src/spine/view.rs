@@ -421,9 +421,9 @@ impl Follow {
     /// Returns the message for a switch to this mode.
     pub(crate) fn told(self) -> &'static str {
         match self {
-            Follow::Off => "No window follows the agent any more.",
-            Follow::On => "A window follows the agent from now on.",
-            Follow::Edits => "A window follows the agent's edits from now on.",
+            Follow::Off => "No window follows the agent now.",
+            Follow::On => "A window follows the agent now.",
+            Follow::Edits => "A window follows the agent's edits now.",
         }
     }
 

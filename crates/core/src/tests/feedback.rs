@@ -98,12 +98,15 @@ fn a_rejected_hunk_is_reported_once() {
     rejects(&mut w, scope);
     assert_eq!(
         along(&w),
-        ["1 rejected hunk in f: told with the next prompt"]
+        ["1 rejected hunk in f: reported with the next prompt"]
     );
-    let want = "The user has rejected these changes of yours; the files do not have them any \
-                more:\n```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n d\n```\n";
+    let want = "The user rejected these changes of yours; the files no longer have \
+                them:\n```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n d\n```\n";
     assert_eq!(told(&mut w), ["next", want]);
-    assert_eq!(along(&w), ["1 rejected hunk in f: told with this prompt"]);
+    assert_eq!(
+        along(&w),
+        ["1 rejected hunk in f: reported with this prompt"]
+    );
     w.answers(
         A1,
         "session/prompt",
@@ -120,10 +123,7 @@ fn an_undone_reject_is_not_reported() {
     rejects(&mut w, scope);
     let buf = w.buf(F);
     w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
-    assert_eq!(
-        along(&w),
-        ["Nothing is told with the next prompt any more."]
-    );
+    assert_eq!(along(&w), ["No rejected changes to report."]);
     // Accepting the hunk afterwards reports nothing, either.
     let action = ReviewAction::Accept;
     let scope = row(&w, 1);
@@ -140,7 +140,7 @@ fn rejected_lines_and_several_hunks_are_reported() {
     rejects(&mut w, scope);
     assert_eq!(
         along(&w),
-        ["2 rejected hunks in f: told with the next prompt"]
+        ["2 rejected hunks in f: reported with the next prompt"]
     );
     let texts = told(&mut w);
     assert!(
@@ -158,7 +158,7 @@ fn an_undone_turn_is_reported_unless_restored() {
     w.happens(Event::UndoTurn { session, step });
     assert_eq!(
         along(&w),
-        ["1 rejected hunk in f: told with the next prompt"]
+        ["1 rejected hunk in f: reported with the next prompt"]
     );
     let step = UndoStep::Back;
     w.happens(Event::UndoTurn { session, step });
@@ -216,7 +216,7 @@ fn a_reject_does_not_split_the_agents_message() {
     w.settle();
     assert_eq!(
         along(&w),
-        ["1 rejected hunk in f: told with the next prompt"]
+        ["1 rejected hunk in f: reported with the next prompt"]
     );
     let entries = w.model.conversation.sessions[&S1]
         .transcript
@@ -258,8 +258,8 @@ fn all_deeds(disk: &mut Disk) {
     disk.set("/p/bytes".into(), b"\0other".to_vec());
 }
 
-const TOLD: &str = "The user has rejected these changes of yours; the files do not have them any \
-                    more:\n- changed bytes, which is no text: brought back\n- moved f to moved: \
+const TOLD: &str = "The user rejected these changes of yours; the files no longer have \
+                them:\n- changed bytes, which is not text: restored\n- moved f to moved: \
                     moved back\n- changed the mode of f from 644 to 755: set back\n- deleted g: \
                     brought back\n- created new: deleted\n";
 
@@ -269,7 +269,7 @@ fn each_rejected_whole_file_change_is_one_line() {
     rejects(&mut w, Scope::All);
     assert_eq!(
         along(&w),
-        ["5 rejected changes in 4 files: told with the next prompt"]
+        ["5 rejected changes in 4 files: reported with the next prompt"]
     );
     assert_eq!(told(&mut w), ["next", TOLD]);
     w.ends_turn("end_turn");

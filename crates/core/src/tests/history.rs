@@ -305,7 +305,10 @@ fn an_agent_without_the_session_receives_the_conversation() {
     w.reopens(2, "bot", "s1");
     let text = texts(&w, S2);
     assert!(text.starts_with("❯ Count\n\nOne.\n\n"), "{text}");
-    assert!(text.contains("goes along with the next prompt"), "{text}");
+    assert!(
+        text.contains("the next prompt includes what was said"),
+        "{text}"
+    );
     let agent = *w.agents.keys().next_back().unwrap();
     w.prompts_in(S2, "and on");
     let (_, _, params) = &w.agents[&agent].calls[0];

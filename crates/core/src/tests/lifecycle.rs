@@ -317,8 +317,8 @@ fn a_restart_gives_the_session_a_new_process() {
     assert_eq!(
         w.chat(),
         "❯ hi\n\nThe agent is started again.\n\nThe agent \"bot\" cannot go on with this \
-         conversation: this is a new session for it; what was said goes along with the next \
-         prompt."
+         conversation: this is a new session for it; the next prompt includes what was \
+         said."
     );
 }
 

@@ -211,7 +211,7 @@ fn an_agent_without_load_warns_if_there_was_a_conversation() {
     dies(&mut w);
     w.prompts("again");
     let end = "The agent \"bot\" cannot go on with this conversation: this is a new session for it; \
-               what was said goes along with the next prompt.\n\n❯ again";
+               the next prompt includes what was said.\n\n❯ again";
     assert!(w.chat().ends_with(end), "{}", w.chat());
     // In a session without a prompt, no history is lost.
     let mut w = World::ready();

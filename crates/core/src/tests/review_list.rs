@@ -85,7 +85,7 @@ fn consecutive_hunks_are_decided_together() {
     assert_eq!(w.disk.get("/p/a").unwrap(), "one\n2\n3\n4\n5\n6\n");
     assert_eq!(shown(&w)[..2], ["a +1 -1", "      1 ~ one"]);
     decides(&mut w, ReviewAction::Accept, 1..4);
-    assert_eq!(shown(&w)[0], "No change of the agent's to review.");
+    assert_eq!(shown(&w)[0], "Nothing to review.");
     assert!(w.disk.get("/p/sub/new").is_some());
     w.skip();
 }

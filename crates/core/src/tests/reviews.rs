@@ -86,7 +86,7 @@ fn accepting_all_writes_nothing_and_rejecting_all_restores_the_base() {
         assert_eq!(hunks(&w), 0);
         w.skip();
         review(&mut w, ReviewAction::Reject, Scope::All);
-        w.saw(&["Info: No change of the agent's to review here."]);
+        w.saw(&["Info: Nothing to review here."]);
     }
 }
 

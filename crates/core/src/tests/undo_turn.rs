@@ -293,7 +293,7 @@ fn accepting_or_rejecting_the_turn_affects_only_the_last() {
         check(&w, "A\nb\nC\nD\n", "A\nb\nC\nD\n", 0);
         w.skip();
         turn(&mut w, ReviewAction::Accept);
-        w.saw(&["Info: No change of the agent's to review here."]);
+        w.saw(&["Info: Nothing to review here."]);
         let mut w = two(is_open);
         turn(&mut w, ReviewAction::Reject);
         check(&w, "a\nb\nc\nd\n", "A\nb\nc\nd\n", 1);

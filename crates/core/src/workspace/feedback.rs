@@ -123,7 +123,7 @@ impl RejectedWhole {
                 format!("changed the mode of {name} from {old:o} to {new:o}: set back")
             }
             Whole::Format(what) => format!("changed how {name} is written ({what}): set back"),
-            Whole::Binary { .. } => format!("changed {name}, which is no text: brought back"),
+            Whole::Binary { .. } => format!("changed {name}, which is not text: restored"),
             Whole::Link => format!("made, changed or replaced the link {name}: brought back"),
         }
     }
@@ -197,8 +197,8 @@ impl Rejected {
 impl Feedback {
     /// Returns the report for the agent.
     pub(crate) fn text(&self) -> String {
-        let mut text = "The user has rejected these changes of yours; the files do not have them \
-                        any more:\n"
+        let mut text = "The user rejected these changes of yours; the files no longer have \
+                        them:\n"
             .to_owned();
         for line in &self.whole {
             text.push_str(&format!("- {line}\n"));

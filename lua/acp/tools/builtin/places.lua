@@ -95,7 +95,7 @@ local function selection(_, ctx)
   if not chosen then
     note = "Nothing has been selected in this file yet."
   elseif not chosen.active then
-    note = "The selection is the last one; it is not active any more."
+    note = "This is the last selection; it is no longer active."
   end
   if chosen and chosen.truncated then
     note = (note and note .. " " or "")

@@ -245,7 +245,7 @@ impl Model {
 }
 
 fn not_offered() -> ToolResult {
-    ToolResult::error("Neovim offers no such tool (any more): ask for the list of tools anew.")
+    ToolResult::error("Neovim does not offer this tool; list the tools again.")
 }
 
 /// Returns the answer to a cancelled call, which the caller usually ignores.

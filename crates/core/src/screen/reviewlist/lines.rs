@@ -107,12 +107,7 @@ fn empty_view() -> ListView {
         title: vec![("Review".into(), "AcpTitle")],
         ..ListView::default()
     };
-    for text in [
-        "No change of the agent's to review.",
-        "",
-        "What it changes from now on",
-        "appears here by itself.",
-    ] {
+    for text in ["Nothing to review.", "", "Changes of agents appear here."] {
         view.push(diffview::whole(text.into(), "AcpDim"), None);
     }
     view

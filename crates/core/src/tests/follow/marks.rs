@@ -154,10 +154,10 @@ fn the_mode_is_announced_and_starts_as_configured() {
         w.happens(Event::Follow { session, to });
     };
     toggle(&mut w);
-    w.saw(&["Info: A window follows the agent from now on."]);
+    w.saw(&["Info: A window follows the agent now."]);
     assert!(w.editor.titles[&S1].contains("following"));
     toggle(&mut w);
-    w.saw(&["Info: No window follows the agent any more."]);
+    w.saw(&["Info: No window follows the agent now."]);
     assert!(!w.editor.titles[&S1].contains("following"));
     let limits = w.model.conversation.limits;
     w.happens(Event::Configure {
@@ -179,7 +179,7 @@ fn the_mode_is_announced_and_starts_as_configured() {
     assert_eq!((mode(&w, 1), mode(&w, 2)), (Follow::Off, Follow::Edits));
     // Configured to follow edits, the toggle turns that on.
     toggle(&mut w);
-    w.saw(&["Info: A window follows the agent's edits from now on."]);
+    w.saw(&["Info: A window follows the agent's edits now."]);
 }
 
 #[derive(Debug, Clone)]

@@ -100,7 +100,7 @@ fn calling_an_unavailable_tool_is_an_error() {
         name: "look".into(),
         arguments: Ok(Default::default()),
     });
-    let none = "Neovim offers no such tool (any more): ask for the list of tools anew.";
+    let none = "Neovim does not offer this tool; list the tools again.";
     let saw = [
         format!("tool 1 fails: {none}"),
         "tool 2 fails: The user's configuration lets nobody call this tool: go on without it."
@@ -124,7 +124,7 @@ fn a_tool_disabled_during_its_question_does_not_run() {
     w.skip();
     choose(&mut w, 1, "allow");
     w.saw(&[
-        "tool 1 fails: Neovim offers no such tool (any more): ask for the list of tools anew.",
+        "tool 1 fails: Neovim does not offer this tool; list the tools again.",
         "permission 1 of 1 answered: allow",
     ]);
 }

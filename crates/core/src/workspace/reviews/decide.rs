@@ -167,7 +167,7 @@ impl Workspace {
             let mut all = self.reviews.iter();
             let text = match all.any(|(_, review)| !review.ledger.hunks().is_empty()) {
                 true => "No change to review here; `:Acp next` goes to one.",
-                false => "No change of the agent's to review here.",
+                false => "Nothing to review here.",
             };
             fx.push(notify(Level::Info, text));
         }
