@@ -1,7 +1,7 @@
-//! Changes that the user saved over before they were merged: reapplied to what was saved.
+//! Reapplies changes that a save replaced before they were merged.
 //!
-//! Invariant: the change comes back to the disk as if its author had made it right after the save;
-//! where that cannot be done, it is offered as a conflict.
+//! Invariant: the disk gets the text it would have if the change's author had made it right after
+//! the save; where that is impossible, the change is offered as a conflict.
 
 use std::path::Path;
 
@@ -20,12 +20,12 @@ use crate::workspace::fileops::{Change, Intent, Landing, Next, Plan};
 /// A change that a save has replaced.
 #[derive(Debug)]
 pub struct Reapply {
-    /// What the buffer had on disk before, where that is known.
+    /// The text on disk under the buffer before the save, if known.
     base: Option<Text>,
     theirs: Text,
     /// The session whose agent made the change.
     pub by: Option<SessionKey>,
-    /// What is on disk.
+    /// The saved file.
     under: Under,
 }
 
@@ -37,7 +37,7 @@ struct Under {
     stamp: Option<Stamp>,
 }
 
-/// A change on its way back to the disk.
+/// A change that is being written back.
 #[derive(Debug)]
 pub(crate) struct Reapplied {
     text: Text,
@@ -45,7 +45,7 @@ pub(crate) struct Reapplied {
 }
 
 impl Reapply {
-    /// Merges the change into what is on disk; returns whether that changes anything.
+    /// Merges the change into the text on disk; returns whether that changes the text.
     fn merge(&self) -> (Reapplied, bool) {
         let ours = &self.under.text;
         let Some(base) = &self.base else {
@@ -58,7 +58,7 @@ impl Reapply {
         (Reapplied { text, conflicts }, !edits.is_empty())
     }
 
-    /// Returns all in which the change differs from what is on disk, as conflicts.
+    /// Returns the differences between the change and the text on disk, as conflicts.
     fn differences(&self) -> Vec<Conflict> {
         let ours = &self.under.text;
         let edits = diff(ours, &self.theirs).into_iter();
@@ -84,8 +84,8 @@ impl Under {
 }
 
 impl Workspace {
-    /// Has the change reapplied that a save has replaced; `base` is what the buffer had on disk
-    /// before the save.
+    /// Queues the reapplication of a change that a save replaced; `base` is the text on disk under
+    /// the buffer before the save.
     pub(super) fn change_was_overwritten(
         &mut self,
         buf: BufId,
@@ -111,7 +111,7 @@ impl Workspace {
         self.operate(path, Intent::Reapply(reapply), fx);
     }
 
-    /// Plans to write a change back: over the save, or over `disk` if that has moved on.
+    /// Plans to write a change back: over the save, or over `disk` if that is newer.
     pub(crate) fn plan_reapply(
         &mut self,
         path: &Path,
@@ -147,7 +147,7 @@ impl Workspace {
         )
     }
 
-    /// Takes a change in that is back on the disk.
+    /// Records a change that was written back.
     pub(crate) fn reapply_landed(
         &mut self,
         path: &Path,
@@ -219,7 +219,7 @@ impl Workspace {
         self.offer_disk(&name, conflicts, fx);
     }
 
-    /// Writes back at once what waits to be reapplied: Neovim quits.
+    /// Writes all queued changes back at once, because Neovim quits.
     pub(crate) fn reapply_all(&mut self, fx: &mut Effects) {
         for (lane, op) in self.fileops.take_reapplies() {
             let Intent::Reapply(reapply) = op.intent else {

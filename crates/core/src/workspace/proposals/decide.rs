@@ -1,7 +1,7 @@
-//! The user's choice among what is proposed, and the answer that it comes to.
+//! The user's choices about proposed hunks, and the answers that follow from them.
 //!
-//! Invariant: a choice answers a question by the one option that allows, or rejects, this once;
-//! where there is none, or more than one, the user is asked.
+//! Invariant: a choice answers a question with the only option that allows, or rejects, once. If
+//! there is none, or more than one, the user is asked.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 use crate::workspace::ledger::Which;
 
 impl Workspace {
-    /// Returns the files that something is proposed for.
+    /// Returns the files with proposed hunks.
     pub(crate) fn proposed_files(&self) -> Vec<PathBuf> {
         let all = self.proposals.all.iter();
         let mut paths: Vec<PathBuf> = all
@@ -25,9 +25,9 @@ impl Workspace {
         paths
     }
 
-    /// Decides about what is proposed for a file; `false` when nothing of it is meant.
+    /// Decides hunks proposed for a file; `false` if `which` selects none.
     ///
-    /// Of several proposals at one row the oldest is meant that is not decided about.
+    /// If several proposals have a hunk at one row, the oldest undecided one is decided.
     pub(crate) fn decide_proposals(
         &mut self,
         action: ReviewAction,
@@ -52,7 +52,7 @@ impl Workspace {
         !meant.is_empty()
     }
 
-    /// Decides about hunks that are proposed.
+    /// Decides proposed hunks.
     pub(crate) fn decide_places(&mut self, action: ReviewAction, places: &[Place]) {
         for place in places {
             if let Some(hunk) = self.proposals.hunk_mut(*place) {
@@ -66,13 +66,13 @@ impl Workspace {
 }
 
 impl Proposals {
-    /// Returns the questions of files that cannot be decided by hunks.
+    /// Returns the questions about files whose changes cannot be decided hunk by hunk.
     pub(crate) fn undecidable(&self, files: &[Place]) -> Vec<QuestionId> {
         let unlocated = files.iter().filter_map(|place| {
             let proposal = self.all.get(place.proposal)?;
             let file = proposal.files.get(place.file)?;
             let waits = place.hunk.is_none() && file.hunks.is_empty();
-            // A choice that is complete is asked about anyway.
+            // `decided` returns the proposals whose choice is complete.
             proposal
                 .permission
                 .filter(|_| waits && proposal.choice().is_none())
@@ -82,8 +82,8 @@ impl Proposals {
         unlocated
     }
 
-    /// Returns the questions whose hunks are all decided, with the common choice and whether every
-    /// diff could be located.
+    /// Returns the questions whose hunks are all decided, with the answer that follows, and whether
+    /// every diff was located.
     pub(crate) fn decided(&self) -> Vec<(QuestionId, ReviewAction, bool)> {
         let decided = self.all.iter().filter_map(|proposal| {
             let choice = proposal.choice()?;
@@ -92,8 +92,7 @@ impl Proposals {
         decided.collect()
     }
 
-    /// Returns the hunks of which something is left to decide; what is decided about is decided
-    /// anew only if nothing else is meant.
+    /// Returns the undecided hunks; if there are none, all of `meant`, to be decided anew.
     fn open_of(&self, meant: Vec<Place>) -> Vec<Place> {
         let is_open = |place: &Place| {
             let hunks = self.at(*place).map(|file| &file.hunks);
@@ -104,7 +103,7 @@ impl Proposals {
         if open.is_empty() { meant } else { open }
     }
 
-    /// Returns the hunks that are meant by places: those of a file as far as they are open.
+    /// Returns the hunks at `places`; for a whole file, those that `open_of` returns.
     pub(crate) fn meant(&self, places: &[Place]) -> Vec<Place> {
         let mut meant = Vec::new();
         for place in places {
@@ -120,8 +119,8 @@ impl Proposals {
 }
 
 impl Proposal {
-    /// Returns what the choices come to: to allow, unless all is rejected; `None` while a hunk is
-    /// not decided about.
+    /// Returns the answer that follows from the choices: accept unless every hunk is rejected;
+    /// `None` while a hunk is undecided or a file has not been read.
     fn choice(&self) -> Option<ReviewAction> {
         let mut choice = None;
         for hunk in self.hunks() {

@@ -1,7 +1,7 @@
-//! Proposals follow what is known: questions and tool calls, buffers and the disk.
+//! Keeps proposals in step with questions, tool calls, buffers and the disk.
 //!
-//! Invariant: after every event but an edit, each proposal belongs to an open question or to a
-//! call that still is pending in a running turn, and its hunks lie in the text of the moment.
+//! Invariant: after every event except an edit, each proposal belongs to an open question, or to a
+//! pending call of a running turn, and its hunks lie in the present text.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::workspace::jobs::ReadJob;
 use acp::{ToolCallId, ToolContent};
 
 impl Workspace {
-    /// Returns whether a tool call has been asked about in this turn.
+    /// Returns whether a tool call has raised a question in this turn.
     pub(crate) fn was_asked(&self, key: SessionKey, id: &ToolCallId) -> bool {
         self.proposals.asked.contains(&(key, id.clone()))
     }
@@ -40,7 +40,7 @@ impl Workspace {
         };
         if permission.is_some() {
             self.proposals.asked.insert((session, tool.clone()));
-            // What was pending is asked about now: its choices stay.
+            // The pending proposal becomes the question's, and keeps its choices.
             let mut all = self.proposals.all.iter_mut();
             if let Some(pending) = all.find(|one| is_same(one, None)) {
                 pending.permission = permission;
@@ -74,7 +74,7 @@ impl Workspace {
         }
     }
 
-    /// Ends what nobody proposes any more, and locates the rest where something has changed.
+    /// Ends obsolete proposals, and locates those whose files have changed.
     pub(crate) fn refresh_proposals(
         &mut self,
         standing: impl Fn(&Proposal) -> Standing,
@@ -107,7 +107,8 @@ impl Workspace {
         }
     }
 
-    /// Locates a file's proposal in its buffer; one in no buffer has to be read from disk.
+    /// Locates a file's proposal in its buffer, or has the file read from disk; returns whether the
+    /// proposal has changed.
     fn set_base(
         &mut self,
         session: SessionKey,
@@ -133,7 +134,7 @@ impl Workspace {
         let seen = seen.and_then(|session| session.seen.get(&document.real));
         let known: Vec<Text> = document.saved.iter().chain(seen).cloned().collect();
         if let (None, Some(saved)) = (&file.base, &document.saved) {
-            // The agent counts the lines of the file.
+            // The agent's line numbers refer to the saved file.
             let edits = diff(saved, &document.text);
             for (_, near) in &mut file.diffs {
                 *near = near.map(|row| moved(row, &edits));
@@ -152,7 +153,7 @@ impl Workspace {
         true
     }
 
-    /// The disk has what a proposal's file is.
+    /// Handles the result of reading a proposal's file from disk.
     pub(crate) fn proposal_read(
         &mut self,
         path: &Path,
@@ -190,7 +191,7 @@ impl Workspace {
         }
     }
 
-    /// A file is another than it was: in a buffer now, in none any more, written by somebody.
+    /// Marks a file's proposals as stale: its buffer or its content has changed.
     pub(crate) fn proposals_stale(&mut self, path: &Path, real: &Path) {
         for file in self.proposals.files_mut() {
             if file.path == path || file.path == real || file.real.as_deref() == Some(real) {
@@ -219,7 +220,8 @@ impl Workspace {
 }
 
 impl FileProposal {
-    /// Becomes what is known of the file already, if the diffs are the same.
+    /// Returns the known proposal if its diffs are the same; otherwise `self`, with the known base
+    /// and hunks.
     fn or_known(self, known: &mut Vec<FileProposal>) -> Self {
         let at = known.iter().position(|file| {
             let mut pairs = file.diffs.iter().zip(&self.diffs);
@@ -232,7 +234,7 @@ impl FileProposal {
         }
         let other = known.iter().position(|file| file.named == self.named);
         let other = other.map(|at| known.remove(at));
-        // The hunks of before keep their choices, where they are the same.
+        // Hunks that stay the same keep their choices.
         match other {
             Some(other) => Self {
                 path: other.path,
@@ -263,7 +265,7 @@ impl FileProposal {
     }
 }
 
-/// Returns what a tool call would change, file by file, in the order of its diffs.
+/// Returns the changes that a tool call proposes, by file, in the order of its diffs.
 pub fn files_of(tool: &ToolCall, cwd: &Path) -> Vec<FileProposal> {
     let mut files: Vec<FileProposal> = Vec::new();
     for item in &tool.content {
@@ -296,7 +298,7 @@ pub fn files_of(tool: &ToolCall, cwd: &Path) -> Vec<FileProposal> {
     files
 }
 
-/// Tells whether an edit is meant for every place where its text is.
+/// Returns whether an edit replaces every occurrence of its text.
 fn replaces_all(input: Option<&Value>) -> bool {
     let flag = |name: &str| input.is_some_and(|input| input[name] == Value::Bool(true));
     flag("replace_all") || flag("replaceAll")

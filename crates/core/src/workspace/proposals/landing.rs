@@ -1,8 +1,8 @@
-//! Choices that outlive their question: what was rejected of a proposal is put back once the
-//! agent has written it, what was accepted needs no second review.
+//! Choices that outlive their question: rejected lines are restored after the agent has written
+//! them, and accepted lines need no second review.
 //!
-//! Invariant: a choice is carried out where exactly the lines that it was made for have come, or
-//! not at all; then what has come is left to be reviewed.
+//! Invariant: a choice is carried out only if the agent wrote exactly the proposed lines; otherwise
+//! the written lines are left for review.
 
 use std::path::{Path, PathBuf};
 
@@ -19,20 +19,21 @@ use crate::workspace::feedback::Rejected;
 use crate::workspace::fileops::{Intent, Kind};
 use crate::workspace::ledger::Which;
 
-/// What the user has chosen for a file that is about to be written.
+/// The user's choices about a file that the agent is about to write.
 #[derive(Debug)]
 pub struct Kept {
     session: SessionKey,
     path: PathBuf,
-    /// With symbolic links resolved.
+    /// The path with symbolic links resolved.
     real: PathBuf,
     hunks: Vec<Proposed>,
-    /// A turn has been running since: with its end they are forgotten.
+    /// A turn has run since; the choices are cleared when it ends.
     in_turn: bool,
 }
 
 impl Workspace {
-    /// A question is about to be answered: what was chosen counts if the agent may go on.
+    /// Ends the proposal of a question that is being answered; keeps its choices if the agent may
+    /// proceed.
     pub(crate) fn proposal_answered(&mut self, id: QuestionId, is_allowed: bool) {
         let all = &mut self.proposals.all;
         let at = all.iter().position(|one| one.permission == Some(id));
@@ -47,7 +48,7 @@ impl Workspace {
         }
     }
 
-    /// Keeps the choices made about a proposal for what comes of it.
+    /// Keeps the choices about a proposal for the agent's write.
     pub(super) fn keep_choices(&mut self, proposal: Proposal) {
         let session = proposal.session;
         for file in proposal.files {
@@ -65,7 +66,7 @@ impl Workspace {
         }
     }
 
-    /// Forgets choices about what never came.
+    /// Clears choices whose writes never came.
     pub(super) fn forget_choices(&mut self) {
         let mut all = std::mem::take(&mut self.proposals.kept);
         all.retain_mut(|kept| {
@@ -86,14 +87,15 @@ impl Workspace {
         self.proposals.asked = asked;
     }
 
-    /// Tells whether a session's turn is running, or what it did on disk is still to be told.
+    /// Returns whether a session's turn is running, or some of its changes on disk may be
+    /// unreported.
     fn may_write(&self, key: SessionKey) -> bool {
         let session = self.sessions.get(&key);
         session.is_some_and(|session| session.is_in_turn) || self.windows.is_open(key)
     }
 
-    /// An agent has written a file, which the ledger knows already: the choices that were made of
-    /// it before are carried out.
+    /// Carries out earlier choices after an agent wrote a file; the ledger already contains the
+    /// write.
     pub(crate) fn proposals_landed(
         &mut self,
         path: &Path,
@@ -153,7 +155,7 @@ impl Workspace {
         self.put_rejected_back(path, after, rejected, fx);
     }
 
-    /// Accepts a hunk in the ledger, unless it is part of a larger one there.
+    /// Accepts a hunk in the ledger, unless it is part of a larger hunk.
     fn accept_written(&mut self, path: &Path, came: &Hunk) {
         let Some(review) = self.reviews.get_mut(path) else {
             return;
@@ -164,13 +166,13 @@ impl Workspace {
                 true => Which::Row(came.new.start),
                 false => Which::Rows(came.new.clone()),
             };
-            // No conflict, so no edit comes of it.
+            // Without a conflict, accepting makes no edits.
             review.accept(&which);
             self.reviews.touch(path);
         }
     }
 
-    /// Decides about a conflict in which the agent's lines are offered that were proposed.
+    /// Decides a conflict that offers the proposed lines; `false` if there is none.
     fn decide_offer(&mut self, path: &Path, hunk: &Proposed, fx: &mut Effects) -> bool {
         let Some(review) = self.reviews.get(path) else {
             return false;
@@ -208,7 +210,7 @@ impl Workspace {
             return;
         };
         if review.is_created() && text.is_empty() {
-            // The file goes with the lines that it was made for.
+            // The file was created for these lines, and is deleted with them.
             return self.review_next(ReviewAction::Reject, path, Which::All, fx);
         }
         let back = PutBack::new(review.session, after.clone(), edits);
@@ -216,7 +218,7 @@ impl Workspace {
     }
 }
 
-/// Takes out the hunk of a write that is what was proposed, the nearest one of several.
+/// Removes and returns the written hunk that matches a proposed one; of several, the nearest.
 fn take_same(
     written: &mut Vec<Hunk>,
     hunk: &Proposed,

@@ -1,7 +1,7 @@
-//! Where a diff lies in the text that is there, and what that text becomes by it.
+//! Locates a diff in the present text and computes the resulting text.
 //!
-//! Invariant: the text that is there is the base, never what the agent says it is; a diff whose
-//! old text is not there changes nothing.
+//! Invariant: the base is the present text, never the agent's version of it; a diff whose old text
+//! is not found changes nothing.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,52 +10,52 @@ use crate::text::diff::{Merge, diff, merge};
 use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text, moved};
 
-/// A diff as an agent sent it: a whole file, a hunk with lines around it, or a snippet.
+/// A diff as an agent sent it: a whole file, a hunk with context lines, or a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
-    /// `None` or empty: the whole file becomes `new`.
+    /// If `None` or empty, `new` replaces the whole file.
     pub old: Option<String>,
     pub new: String,
-    /// Every place where `old` is found is meant, not one of them.
+    /// Every occurrence of `old` is replaced, not only one.
     pub everywhere: bool,
 }
 
-/// What there is to locate a diff in.
+/// The text in which a diff is located.
 #[derive(Debug, Clone, Copy)]
 pub struct Ground<'a> {
-    /// What is in the buffer, or on disk.
+    /// The text of the buffer, else of the disk.
     pub text: &'a Text,
     pub line_end: LineEnd,
-    /// Texts that `text` comes from, which the agent may have read: the saved one, the one that
+    /// Earlier versions of `text` that the agent may have read: the saved text, and the text that
     /// the session read last.
     pub known: &'a [Text],
-    /// The row at which the diff is said to be, or was found before.
+    /// The row reported for the diff, or found earlier.
     pub near: Option<usize>,
 }
 
-/// A diff that fits.
+/// A located diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// What the text becomes.
+    /// The resulting text.
     pub after: Text,
     /// The row at which the diff begins.
     pub row: usize,
-    /// How many places there are that it fits.
+    /// The number of places that the diff fits.
     pub places: usize,
     /// The file is deleted.
     pub deletes: bool,
 }
 
-/// More places than this are not told apart.
+/// The maximum number of places that are counted.
 const MAX_PLACES: usize = 10_000;
 
-/// What an old version of an agent sends as `oldText` of a file that it deletes.
+/// The `oldText` that an old version of an agent sends for a file it deletes.
 const DELETED: &str = "[file deleted]";
 
-/// Finds the place of a diff; `None` when what it changes is not there.
+/// Locates a diff; `None` if its old text is not found.
 ///
-/// A snippet is looked for in whole lines first, then in parts of lines. A text that is there as
-/// the agent has read it, but with changes of the user's since, is merged.
+/// A snippet is matched against whole lines first, then against parts of lines. If the agent read
+/// an earlier version of the text, its change is merged with the user's.
 pub fn locate(diff: &Diff, ground: Ground<'_>) -> Option<Located> {
     let new = as_lines(&diff.new, ground.line_end);
     let old = diff.old.as_deref().unwrap_or_default();
@@ -87,8 +87,8 @@ fn find(old: &str, new: &str, diff: &Diff, ground: Ground<'_>) -> Option<Located
     if let Some(found) = snippet(ground.text, old, new, diff.everywhere, ground.near) {
         return Some(found);
     }
-    // What the agent has read is not what is there any more: merged, if the user's changes lie
-    // beside the agent's.
+    // The agent read an earlier version: its change is merged if the user's changes do not overlap
+    // it.
     ground.known.iter().find_map(|known| {
         let found = match *known == Text::from_text(old) {
             true => Located {
@@ -114,8 +114,8 @@ fn find(old: &str, new: &str, diff: &Diff, ground: Ground<'_>) -> Option<Located
     })
 }
 
-/// Returns what a text becomes that is replaced as a whole; the user's changes since the agent
-/// has read it stay where the agent's leave them room.
+/// Returns the result of replacing a whole text. The user's changes since the agent read it stay,
+/// except where they conflict.
 fn overwritten(ground: Ground<'_>, new: &str) -> Located {
     let new = Text::from_text(new);
     let after = match ground.known.first() {
@@ -123,7 +123,7 @@ fn overwritten(ground: Ground<'_>, new: &str) -> Located {
             let Merge { edits, conflicts } = merge(known, ground.text, &new);
             let mut after = ground.text.clone();
             after.apply_all(&edits);
-            // Shown as the agent wants it: where both have changed lines, the user decides.
+            // Conflicts show the agent's version; the user decides.
             let taken: Vec<LineEdit> = conflicts
                 .into_iter()
                 .map(|conflict| LineEdit {
@@ -145,7 +145,7 @@ fn overwritten(ground: Ground<'_>, new: &str) -> Located {
     }
 }
 
-/// Replaces a part of a text.
+/// Locates a snippet in a text and replaces it.
 fn snippet(
     text: &Text,
     old: &str,
@@ -162,7 +162,7 @@ fn snippet(
         places.retain(|at| is_lines(&whole, *at, old));
     }
     if old.bytes().all(|byte| byte == b'\n') {
-        // A blank line is one, and no end of another.
+        // A blank line matches only as a whole line, not as the end of another.
         places.retain(|at| is_lines(&whole, *at, old));
     }
     let row_of = |at: usize| {
@@ -195,7 +195,7 @@ fn snippet(
     })
 }
 
-/// Returns where a text begins in another, also where the places overlap.
+/// Returns the offsets at which `old` occurs; occurrences may overlap.
 fn matches(whole: &str, old: &str) -> Vec<usize> {
     let step = old.chars().next().map_or(1, char::len_utf8);
     let mut places = Vec::new();
@@ -209,7 +209,7 @@ fn matches(whole: &str, old: &str) -> Vec<usize> {
     places
 }
 
-/// Returns the rows of places in a text, which are in order.
+/// Returns the rows of sorted offsets.
 fn rows_of(whole: &str, places: &[usize]) -> Vec<usize> {
     let (mut row, mut done) = (0, 0);
     let rows = places.iter().map(|&at| {
@@ -221,9 +221,9 @@ fn rows_of(whole: &str, places: &[usize]) -> Vec<usize> {
     rows.collect()
 }
 
-/// Returns which bytes are replaced at a place, and by what.
+/// Returns the byte range to replace at a match, and the replacement.
 ///
-/// The end of the text is a line end in a [`Text`], whatever the agent has of it.
+/// A [`Text`] ends with a line end, even if the agent's text does not.
 fn replaced<'a>(whole: &str, at: usize, old: &str, new: &'a str) -> (Range<usize>, &'a str) {
     let end = at + old.len();
     let at_end = !old.ends_with('\n') && whole.get(end..) == Some("\n");
@@ -233,7 +233,7 @@ fn replaced<'a>(whole: &str, at: usize, old: &str, new: &'a str) -> (Range<usize
     }
 }
 
-/// Tells whether a match is made of whole lines.
+/// Returns whether a match consists of whole lines.
 fn is_lines(whole: &str, at: usize, old: &str) -> bool {
     let before = whole.get(..at).unwrap_or_default();
     let after = whole.get(at + old.len()..).unwrap_or_default();
@@ -241,7 +241,7 @@ fn is_lines(whole: &str, at: usize, old: &str) -> bool {
         && (old.ends_with('\n') || after.starts_with('\n') || after.is_empty())
 }
 
-/// Returns a text of the agent's with the line ends of a [`Text`].
+/// Returns an agent's text without its byte order mark, and with the line ends of a [`Text`].
 fn as_lines(text: &str, line_end: LineEnd) -> Cow<'_, str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match line_end {

@@ -1,9 +1,9 @@
-//! What agents propose before they write: the diffs of permission requests and of tool calls
-//! that wait, located in the files they would change, and the user's choice hunk by hunk.
+//! What agents propose before they write: the diffs of permission requests and of pending tool
+//! calls, located in the files they would change, and the user's choice for each hunk.
 //!
-//! Invariants: no text is changed by a proposal; its hunks lie in the text that is there now, or
-//! it is stale and located again before anybody looks. The choices outlive the proposal until
-//! the write has come, or the turn is over.
+//! Invariants: a proposal never changes text. Its hunks lie in the present text, or it is stale and
+//! is located again before it is shown. Choices outlive the proposal until the agent writes the
+//! file or the turn ends.
 
 mod decide;
 mod follow;
@@ -41,57 +41,57 @@ pub enum Preview {
     On,
 }
 
-/// All that agents propose, the oldest first, and what the user has chosen of what is to come.
+/// The proposals of all agents, oldest first, and the user's choices about expected writes.
 #[derive(Debug, Default)]
 pub struct Proposals {
     pub preview: Preview,
     all: Vec<Proposal>,
     kept: Vec<Kept>,
-    /// Tool calls that were asked about in this turn: they are no longer merely pending.
+    /// Tool calls that raised a question in this turn; they no longer count as pending.
     asked: HashSet<(SessionKey, ToolCallId)>,
-    /// The proposal of an open question has changed.
+    /// Whether the proposal of an open question has changed.
     is_asked_changed: bool,
 }
 
-/// Where a tool call stands.
+/// The state of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Its question is open; or it is pending, and no question was asked.
+    /// Its question is open, or it is pending without a question.
     Open,
     /// It runs or has completed without a question.
     CarriedOut,
     Over,
 }
 
-/// What one tool call would change.
+/// The changes that one tool call would make.
 #[derive(Debug)]
 pub struct Proposal {
     pub session: SessionKey,
     pub tool: ToolCallId,
-    /// The question that waits for the user; `None` for a call that is only pending.
+    /// The open question; `None` for a call that is only pending.
     pub permission: Option<QuestionId>,
     pub title: String,
     pub files: Vec<FileProposal>,
 }
 
-/// What would be changed in one file.
+/// The changes proposed for one file.
 #[derive(Debug)]
 pub struct FileProposal {
-    /// As the agent names it, made absolute.
+    /// The agent's path, made absolute.
     named: PathBuf,
-    /// The buffer's name where there is one.
+    /// The buffer's name if the file has a buffer, else `named`.
     pub path: PathBuf,
-    /// With symbolic links resolved, as far as is known.
+    /// The path with symbolic links resolved, once known.
     real: Option<PathBuf>,
     diffs: Vec<(Diff, Option<usize>)>,
-    /// What is there; `None` until the disk has answered.
+    /// The present text; `None` until the disk has been read.
     base: Option<Base>,
     pub hunks: Vec<Proposed>,
-    /// What the user shall know of how the diffs fit, a sentence each.
+    /// Notes to the user on how the diffs fit, one sentence each.
     pub notes: Vec<Note>,
-    /// The base is not what it was when the hunks were found.
+    /// Whether the base may have changed since the hunks were located.
     stale: bool,
-    /// The disk has been asked.
+    /// A read from disk is pending.
     reading: bool,
 }
 
@@ -101,11 +101,11 @@ struct Base {
     text: Text,
     line_end: LineEnd,
     known: Vec<Text>,
-    /// Nothing is at the path.
+    /// The file does not exist.
     is_missing: bool,
 }
 
-/// Lines that would go, and those that would come in their place.
+/// Lines that would be removed, and the lines that would replace them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposed {
     /// Rows of the base.
@@ -113,16 +113,16 @@ pub struct Proposed {
     pub old: Vec<String>,
     pub new: Vec<String>,
     pub choice: Option<ReviewAction>,
-    /// The file goes with its lines.
+    /// The file is deleted along with its lines.
     pub deletes: bool,
 }
 
-/// Where a file's proposal is among all, or one of its hunks: until the next event.
+/// The position of a file's proposal, or of one of its hunks; valid until the next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     proposal: usize,
     file: usize,
-    /// `None` for all of the file's.
+    /// `None` for all hunks of the file.
     pub hunk: Option<usize>,
 }
 
@@ -139,7 +139,7 @@ impl Place {
 pub enum Note {
     /// The diff is not previewed.
     Misfit(String),
-    /// It is, and this may matter.
+    /// The diff is previewed, with a caveat.
     Hint(String),
 }
 
@@ -161,7 +161,7 @@ impl Proposals {
         self.all.iter().find(|one| one.permission == Some(id))
     }
 
-    /// Returns what is proposed for a file, the oldest first.
+    /// Returns the proposals for a file, oldest first.
     pub fn of_file<'a>(
         &'a self,
         path: &'a Path,
@@ -172,7 +172,7 @@ impl Proposals {
         })
     }
 
-    /// Returns what is proposed file by file, the oldest first.
+    /// Returns every file's proposals, oldest first.
     pub fn files(&self) -> impl Iterator<Item = (Place, &Proposal, &FileProposal)> {
         let all = self.all.iter().enumerate();
         all.flat_map(|(at, proposal)| {
@@ -188,7 +188,7 @@ impl Proposals {
         })
     }
 
-    /// Tells whether the user has decided about a hunk of what a tool call proposes.
+    /// Returns whether the user has decided any hunk that a tool call proposes.
     pub(crate) fn has_choice(&self, session: SessionKey, tool: &ToolCallId) -> bool {
         let mut all = self.all.iter();
         all.any(|one| {
@@ -197,7 +197,7 @@ impl Proposals {
         })
     }
 
-    /// Notes that a tool call has been asked about: nothing of it is merely pending any more.
+    /// Records that a tool call has raised a question; it no longer counts as pending.
     pub(crate) fn was_asked(&mut self, session: SessionKey, tool: ToolCallId) {
         self.asked.insert((session, tool));
     }
@@ -220,7 +220,7 @@ impl Proposals {
         self.all.iter_mut().flat_map(|one| one.files.iter_mut())
     }
 
-    /// Lets the hunks of a file follow an edit of its buffer; returns whether there are any.
+    /// Moves a file's hunks with an edit of its buffer; returns whether the file has proposals.
     pub(crate) fn edited(&mut self, path: &Path, edit: &LineEdit) -> bool {
         let mut any = false;
         for file in self.files_mut().filter(|file| file.path == path) {
@@ -241,7 +241,7 @@ impl Proposal {
         self.files.iter().flat_map(|file| &file.hunks)
     }
 
-    /// Tells whether every diff is located, and so every hunk can be decided about.
+    /// Returns whether every diff is located, so that every hunk can be decided.
     fn is_whole(&self) -> bool {
         self.files.iter().all(|file| {
             let fits = |note: &Note| !matches!(note, Note::Misfit(_));
@@ -265,7 +265,7 @@ impl FileProposal {
         }
     }
 
-    /// Moves with an edit of the buffer.
+    /// Moves the hunks with an edit of the buffer.
     fn follow(&mut self, edit: &LineEdit) {
         let Some(base) = &mut self.base else {
             return;
@@ -276,13 +276,13 @@ impl FileProposal {
             *near = near.map(|row| moved(row, edits));
         }
         for hunk in &mut self.hunks {
-            // For the choices alone: the hunks themselves are located again.
+            // Only the choices need these rows; the hunks are located again.
             hunk.rows = moved(hunk.rows.start, edits)..moved(hunk.rows.end, edits);
         }
         self.stale = true;
     }
 
-    /// Finds the hunks in what is there; choices stay with the hunks that stay the same.
+    /// Locates the hunks in the base; unchanged hunks keep their choices.
     fn locate(&mut self) {
         self.stale = false;
         let Some(base) = &self.base else {
@@ -294,7 +294,7 @@ impl FileProposal {
         let mut notes = Vec::new();
         let mut deletes = false;
         for (change, near) in &mut self.diffs {
-            // A diff may build on those before it.
+            // A diff may build on the previous ones.
             let (forth, back) = match after == base.text {
                 true => (Vec::new(), Vec::new()),
                 false => (diff(&base.text, &after), diff(&after, &base.text)),
@@ -340,7 +340,7 @@ impl FileProposal {
         self.notes = notes;
     }
 
-    /// Returns the places of the hunks that are meant, in rows of what is there.
+    /// Returns the indices of the hunks that `which` selects, in rows of the base.
     fn hit(&self, which: &Which) -> Vec<usize> {
         let base = self.base.as_ref();
         let last = base.map_or(0, |base| base.text.len().saturating_sub(1));
@@ -350,7 +350,7 @@ impl FileProposal {
             Which::Rows(rows) => rows.start.min(last)..rows.end.max(rows.start + 1),
         };
         let touches = |hunk: &Proposed| match hunk.rows.is_empty() {
-            // It lies between two rows, and is hit by both.
+            // It lies between two rows, and both select it.
             true => rows.start <= hunk.rows.start && hunk.rows.start <= rows.end,
             false => hunk.rows.start < rows.end && rows.start < hunk.rows.end,
         };
@@ -366,7 +366,7 @@ impl FileProposal {
     }
 }
 
-/// Gives hunks the choices that were made of the same ones before, the nearest first.
+/// Copies choices to equal hunks located again, each to the nearest one.
 fn keep_choices(before: &[Proposed], now: &mut [Proposed]) {
     let mut taken = vec![false; now.len()];
     for known in before.iter().filter(|known| known.choice.is_some()) {

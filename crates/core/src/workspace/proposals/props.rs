@@ -1,4 +1,4 @@
-//! Properties of the location of random diffs while the user edits the text.
+//! Property tests: random diffs are located while the user edits the text.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -61,7 +61,7 @@ fn an_edit() -> impl Strategy<Value = (usize, usize, Vec<String>)> {
     (0..20usize, 0..4usize, lines(4))
 }
 
-/// Checks that the hunks cover lines of the base, top down and disjoint.
+/// Checks that the hunks are disjoint, sorted, and contain the lines of the base.
 fn check_hunks(file: &FileProposal) {
     let base = &file.base.as_ref().expect("it has one").text;
     let mut last = None;

@@ -1,6 +1,6 @@
-//! Puts back the lines that an agent has replaced though the user had rejected that.
+//! Restores lines that an agent replaced although the user had rejected the change.
 //!
-//! Invariant: only lines that still are as the agent wrote them give way.
+//! Invariant: only lines that are still as the agent wrote them are replaced.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ use crate::workspace::fileops::{
 };
 use crate::workspace::reviews::NO_TEXT;
 
-/// Lines to be put back.
+/// Lines to restore.
 #[derive(Debug)]
 pub struct PutBack {
-    /// The session whose agent has written there.
+    /// The session whose agent wrote the file.
     session: SessionKey,
-    /// The text that the edits are for: as the agent left it.
+    /// The text that the edits apply to: the agent's version.
     written: Text,
     edits: Vec<LineEdit>,
 }
@@ -35,7 +35,7 @@ impl PutBack {
         }
     }
 
-    /// Returns the edits in rows of what is there now, and how many have lost their lines.
+    /// Returns the edits in rows of `now`, and the number of edits whose lines have changed.
     fn edits_in(&self, now: &Text) -> (Vec<LineEdit>, usize) {
         if *now == self.written {
             return (self.edits.clone(), 0);
@@ -65,7 +65,7 @@ impl PutBack {
 }
 
 impl Workspace {
-    /// Plans to put lines back: in the buffer where there is one, else on disk.
+    /// Plans to restore lines, in the file's buffer, else on disk.
     pub(crate) fn plan_put_back(
         &mut self,
         path: &Path,
@@ -112,7 +112,7 @@ impl Workspace {
         }
     }
 
-    /// Records that lines are back; `text` is what the disk has then.
+    /// Records that lines are restored; `text` is the resulting text on disk.
     pub(crate) fn put_back_landed(
         &mut self,
         path: &Path,

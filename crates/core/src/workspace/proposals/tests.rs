@@ -26,7 +26,7 @@ fn find(text: &str, diff: &Diff, known: &[&str], near: Option<usize>) -> Option<
     )
 }
 
-/// Checks the text that a diff makes of `text`, and the row of the diff.
+/// Checks the text that a diff produces, and the row of the diff.
 #[track_caller]
 fn check(text: &str, old: Option<&str>, new: &str, want: Option<(&str, usize)>) {
     let found = find(text, &diff(old, new), &[], None);
@@ -86,7 +86,7 @@ fn a_file_without_an_old_text_is_overwritten() {
 #[test]
 fn a_mark_of_deletion_takes_the_whole_file() {
     check(FILE, Some("[file deleted]"), "", Some(("", 0)));
-    // Except where these words are the text itself.
+    // If the file contains this text, the diff is an ordinary snippet.
     check(
         "a\n[file deleted]\n",
         Some("[file deleted]"),
@@ -120,7 +120,7 @@ fn every_place_is_meant_where_the_agent_says_so() {
     assert_eq!(found, Some(("a yy\nyy\nyyyy\n".into(), 1)));
 }
 
-/// Checks a diff of the text as the agent read it, after the user has edited it.
+/// Checks a diff of the text that the agent read, after the user has edited it.
 #[track_caller]
 fn check_read(text: &str, read: &str, change: (Option<&str>, &str), want: Option<&str>) {
     let found = find(text, &diff(change.0, change.1), &[read], None);

@@ -1,4 +1,4 @@
-//! Proposals as they are drawn in a buffer, told by the public API, and named in the question.
+//! Proposals as shown in a buffer, in the public API and in the question.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,11 @@ use crate::text::{LineEdit, Text};
 use crate::workspace::hunkview;
 use crate::workspace::info::{HunkInfo, ProposalInfo};
 
-/// A title in a label is cut to this: it stands behind a line of code.
+/// Titles in labels are truncated to this length, because a label follows a line of code.
 const MAX_TITLE: usize = 30;
 
 impl Proposals {
-    /// Returns what is proposed for a file as it lies in its buffer, from the top down.
+    /// Returns the hunks proposed for a file as its buffer shows them, top down.
     pub(crate) fn views(&self, path: &Path) -> Vec<HunkView> {
         let several = self
             .of_file(path)
@@ -33,7 +33,7 @@ impl Proposals {
                 }
                 let mut view = hunkview::proposed(hunk.rows.start, &hunk.old, &hunk.new);
                 if is_empty {
-                    // Its buffer shows an empty line all the same: what comes stands below it.
+                    // An empty buffer shows one empty line; the proposed lines are drawn below it.
                     view.row = 1;
                 }
                 view.proposed = Some(ProposedView {
@@ -48,7 +48,7 @@ impl Proposals {
         views
     }
 
-    /// Returns what is proposed, by file, as the public API tells it.
+    /// Returns the proposals by file, in the form of the public API.
     pub(crate) fn infos(&self) -> Vec<ProposalInfo> {
         let mut infos: Vec<ProposalInfo> = Vec::new();
         for file in self.all.iter().flat_map(|proposal| &proposal.files) {
@@ -69,7 +69,7 @@ impl Proposals {
         infos
     }
 
-    /// Returns where a question's changes would be, file by file.
+    /// Returns the first row of a question's changes in each file.
     pub(crate) fn places(&self, id: QuestionId) -> Vec<PlaceView> {
         let files = self
             .of_permission(id)
@@ -86,7 +86,7 @@ impl Proposals {
             .collect()
     }
 
-    /// Returns what the user shall know of a question's diffs.
+    /// Returns the notes on a question's diffs.
     pub(crate) fn notes(&self, id: QuestionId) -> Vec<Line> {
         let files = self
             .of_permission(id)
@@ -98,7 +98,7 @@ impl Proposals {
 }
 
 impl Note {
-    /// Returns the note as a line to be shown.
+    /// Returns the note as a line of a view.
     pub(crate) fn line(&self) -> Line {
         match self {
             Note::Misfit(text) => whole_line(text.clone(), "AcpWarning"),
@@ -108,7 +108,7 @@ impl Note {
 }
 
 impl Proposed {
-    /// Returns the state as the user reads it.
+    /// Returns the state's name, as the user sees it.
     pub(crate) fn state(&self) -> &'static str {
         match self.choice {
             None => "proposed",
@@ -119,13 +119,13 @@ impl Proposed {
 }
 
 impl FileProposal {
-    /// Tells whether there is no such file yet.
+    /// Returns whether the file does not exist yet.
     pub(crate) fn is_new(&self) -> bool {
         self.base.as_ref().is_some_and(|base| base.is_missing)
     }
 
-    /// Returns the text that is there, the one that is proposed, and the hunks between them;
-    /// `None` while it is not known what is there.
+    /// Returns the present text, the proposed text, and the hunks between them; `None` while the
+    /// present text is unknown.
     pub(crate) fn diff(&self) -> Option<(&Text, Text, Vec<Hunk>)> {
         let before = &self.base.as_ref()?.text;
         let edits = self.hunks.iter().map(|hunk| LineEdit {
@@ -136,7 +136,7 @@ impl FileProposal {
         let edits: Vec<LineEdit> = edits.collect();
         let mut after = before.clone();
         after.apply_all(&edits);
-        // How many lines more, and fewer, there are above a hunk than in the text before.
+        // The numbers of lines added and removed above the hunk.
         let (mut more, mut fewer) = (0, 0);
         let hunks = self.hunks.iter().map(|hunk| {
             let start = hunk.rows.start + more - fewer;

@@ -1,8 +1,9 @@
-//! What each turn has done to a file: a ledger a turn, beside the session's.
+//! The effects of each turn on a file: one ledger per turn, beside the session's.
 //!
-//! Invariants: a turn's base is the text it met when it first changed the file, plus what others
-//! have changed since beside its own changes; a decision in the session's ledger changes the text
-//! at most, so an accepted change can still be undone. The last [`TURNS`] turns are kept.
+//! Invariants: a turn's base is the text before the turn first changed the file, plus other
+//! authors' later changes outside its own. A decision in the session's ledger affects a turn's
+//! ledger only through the text, so an accepted change can still be undone. The last [`TURNS`]
+//! turns are kept.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,65 +17,65 @@ use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
 use crate::workspace::ledger::{Review, Which, agents_text};
 
-/// How many turns' changes of a file are kept.
+/// The number of turns whose changes of a file are kept.
 const TURNS: usize = 20;
 
-/// How many states the ledger of a turn remembers.
+/// The number of states that a turn's ledger remembers.
 const STATES: usize = 20;
 
-/// The turns of all sessions, by what they were asked for.
+/// The turns of all sessions, with the first line of each prompt.
 #[derive(Debug, Default)]
 pub struct Turns {
     asked: BTreeMap<SessionKey, Vec<String>>,
 }
 
-/// What one turn has done to a file.
+/// The effects of one turn on a file.
 #[derive(Debug)]
 pub struct TurnReview {
     pub turn: TurnKey,
     pub ledger: Review,
-    /// The text as the agent alone would have it in this turn: what differs is others'.
+    /// The text as the agent alone would have it in this turn; the difference is other authors'.
     written: Text,
-    /// The file before the turn; the text of it is the ledger's base.
+    /// The file before the turn; its text is the ledger's base.
     pub origin: FileState,
-    /// Where it was before the turn moved it.
+    /// The path before the turn moved the file.
     pub from: Option<PathBuf>,
 }
 
-/// How a file loses what a turn has done to it.
+/// The changes that remove a turn's effects from a file.
 #[derive(Debug)]
 pub struct TurnPlan {
-    /// In rows of the text as it is.
+    /// In rows of the present text.
     pub edits: Vec<LineEdit>,
-    /// The text after that, and what is accepted of it.
+    /// The text after the edits; `base` is its accepted version.
     pub after: Text,
     pub base: Text,
-    /// Places that the user has changed since, in rows of `after`: their text stays there.
+    /// Places that the user has changed since, in rows of `after`; the user's text stays there.
     pub conflicts: Vec<Conflict>,
-    /// The file as a whole after that, where it is another one now than lines can make it.
+    /// The state of the file as a whole afterwards, if more than its lines must change.
     pub whole: Option<FileState>,
-    /// Where it is moved to then.
+    /// The path that the file is moved to.
     pub to: Option<PathBuf>,
 }
 
-/// Which changes of a turn are meant.
+/// Selects changes of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// Those that wait for a decision.
+    /// The pending changes.
     Pending,
-    /// The accepted ones as well.
+    /// The pending and the accepted changes.
     All,
 }
 
 impl Turns {
-    /// Notes that a turn begins, and what was asked for.
+    /// Records that a turn begins, with the first line of its prompt.
     pub fn begins(&mut self, session: SessionKey, prompt: &str) {
         let first = prompt.lines().find(|line| !line.trim().is_empty());
         let asked = first.unwrap_or_default().trim().to_owned();
         self.asked.entry(session).or_default().push(asked);
     }
 
-    /// Returns the turn that a change of a session's agent belongs to now.
+    /// Returns the turn to which a new change by the session's agent is attributed.
     pub fn current(&self, session: SessionKey) -> TurnKey {
         let number = self.asked.get(&session).map_or(0, Vec::len);
         TurnKey {
@@ -83,7 +84,7 @@ impl Turns {
         }
     }
 
-    /// Returns the first line of what a turn was asked for.
+    /// Returns the first line of a turn's prompt.
     pub fn asked(&self, turn: TurnKey) -> Option<&str> {
         let number = usize::try_from(turn.number).ok()?.checked_sub(1)?;
         let asked = self.asked.get(&turn.session)?.get(number)?;
@@ -102,7 +103,7 @@ impl TurnReview {
         }
     }
 
-    /// Returns the rows of a hunk that others have changed since the agent wrote them.
+    /// Returns whether other authors have changed rows of a hunk since the agent wrote them.
     fn touched(&self, hunk: &Hunk, since: &[LineEdit]) -> bool {
         let rows = &hunk.new;
         since.iter().any(|edit| {
@@ -114,7 +115,7 @@ impl TurnReview {
 }
 
 impl FileReview {
-    /// Notes whose turn the agent's next changes belong to.
+    /// Sets the turn to which the agent's next changes belong.
     pub(super) fn enter_turn(&mut self, turn: TurnKey, origin: &FileState) {
         self.turn = Some(turn);
         if self.turns.iter().all(|known| known.turn != turn) {
@@ -125,7 +126,7 @@ impl FileReview {
         }
     }
 
-    /// Notes that the turn that is running has moved the file.
+    /// Records that the running turn has moved the file.
     pub fn moved_in_turn(&mut self, from: &Path) {
         let running = self.turn;
         let mut turns = self.turns.iter_mut();
@@ -134,7 +135,7 @@ impl FileReview {
         }
     }
 
-    /// Lets every turn's ledger follow an edit of the running turn's agent.
+    /// Applies an edit by the running turn's agent to every turn's ledger.
     pub(super) fn turns_agent_edited(&mut self, edit: &LineEdit) {
         for turn in &mut self.turns {
             match Some(turn.turn) == self.turn {
@@ -144,14 +145,15 @@ impl FileReview {
         }
     }
 
-    /// Lets every turn's ledger follow an edit that no turn has made: the user's, or a decision.
+    /// Applies an edit outside any turn, by the user or a decision, to every turn's ledger.
     pub(super) fn turns_user_edited(&mut self, edit: &LineEdit) {
         for turn in &mut self.turns {
             turn.ledger.user_edited(edit);
         }
     }
 
-    /// Lets every turn's ledger have a text that the running turn's agent wrote, or others.
+    /// Replaces the text in every turn's ledger, with the version of the running turn's agent or of
+    /// another author.
     pub(super) fn turns_wrote(&mut self, text: &Text, is_agent: bool) {
         for turn in &mut self.turns {
             if is_agent && Some(turn.turn) == self.turn {
@@ -163,7 +165,7 @@ impl FileReview {
         }
     }
 
-    /// Lets the running turn's ledger learn what [`FileReview::was_agents`] does.
+    /// Applies [`FileReview::was_agents`] to the running turn's ledger.
     pub(super) fn turn_was_agents(&mut self, taken: &Text, origin: &FileState) {
         let running = self.turn;
         let mut turns = self.turns.iter_mut();
@@ -179,7 +181,7 @@ impl FileReview {
         }
     }
 
-    /// Notes that the edits of the agent's are complete, which have found the text as `before`.
+    /// Marks the agent's edits as complete; `before` is the text before them.
     pub(super) fn turns_agent_done(&mut self, before: &Text) {
         let current = self.ledger.current();
         for turn in &mut self.turns {
@@ -190,18 +192,18 @@ impl FileReview {
         }
     }
 
-    /// Returns what a turn has done to the file, if it is known.
+    /// Returns the effects of a turn on the file, if they are still kept.
     pub fn of_turn(&self, turn: TurnKey) -> Option<&TurnReview> {
         self.turns.iter().find(|known| known.turn == turn)
     }
 
-    /// Returns what every turn's ledger is.
+    /// Returns every turn's ledger.
     #[cfg(test)]
     pub fn turn_ledgers(&self) -> impl Iterator<Item = &Review> {
         self.turns.iter().map(|turn| &turn.ledger)
     }
 
-    /// Accepts what a turn has changed and is not decided yet; returns whether there was any.
+    /// Accepts a turn's pending changes; returns whether there were any.
     pub(super) fn accept_turn(&mut self, turn: TurnKey) -> bool {
         let rows = self.pending_of(turn);
         for rows in &rows {
@@ -210,7 +212,7 @@ impl FileReview {
         !rows.is_empty()
     }
 
-    /// Returns the rows of a turn's changes that wait for a decision and are no conflicts.
+    /// Returns the rows of a turn's pending changes that are not conflicts.
     fn pending_of(&self, turn: TurnKey) -> Vec<Range<usize>> {
         let hunks = self.of_turn(turn).map(|turn| turn.ledger.hunks());
         let rows = hunks.unwrap_or_default().iter().map(|hunk| &hunk.new);
@@ -221,11 +223,11 @@ impl FileReview {
         pending.cloned().collect()
     }
 
-    /// Returns how the file loses what a turn has done; `None` if there is nothing to lose.
+    /// Plans the removal of a turn's changes; `None` if nothing would change.
     ///
-    /// What others have changed since stays: beside the turn's changes, and in lines it has added;
-    /// where it is mixed with lines the turn has replaced, all of it stays and the text before is
-    /// offered.
+    /// Other authors' later changes stay if they lie beside the turn's changes or in lines that it
+    /// added. Where they are mixed with lines that the turn replaced, the present lines stay and
+    /// the text before the turn is offered.
     pub fn without_turn(&self, turn: TurnKey, of: Of) -> Option<TurnPlan> {
         let known = self.of_turn(turn)?;
         let current = self.ledger.current();
@@ -266,7 +268,7 @@ impl FileReview {
         after.apply_all(&edits);
         let mut base = self.base_with(&edits);
         if !kept.is_empty() {
-            // What stays of lines that were added is the user's own: nothing to decide about.
+            // What remains of added lines is the user's own, so no decision about it is pending.
             let mut decided = Review::new(base);
             decided.agent_wrote(after.clone());
             for rows in kept {
@@ -291,8 +293,8 @@ impl FileReview {
         })
     }
 
-    /// Returns what the user has accepted with edits of the text made in it, as far as they go
-    /// there: each for itself.
+    /// Returns the accepted text with edits of the present text applied to it, each on its own,
+    /// except where they conflict.
     fn base_with(&self, edits: &[LineEdit]) -> Text {
         let (current, hunks) = (self.ledger.current(), self.ledger.hunks());
         let mut base = self.ledger.base().clone();
@@ -332,8 +334,8 @@ impl FileReview {
         base
     }
 
-    /// Returns the file as it was before a turn, with this text, if it is another one as a whole
-    /// now.
+    /// Returns the file's state before a turn, with this text, if it differs from the present state
+    /// in more than lines.
     fn whole_without(&self, turn: &TurnReview, after: &Text) -> Option<FileState> {
         let origin = &turn.origin;
         if self.now.is_like(origin) {
@@ -343,7 +345,7 @@ impl FileReview {
         whole.stamp = None;
         match &mut whole.body {
             Body::Text(content) => content.text.clone_from(after),
-            // Lines of the user's in it keep it.
+            // The file stays because it contains the user's lines.
             Body::Missing if !after.is_empty() => return None,
             Body::Bytes { blob: None, .. } | Body::Unreadable(_) => return None,
             _ => {}
@@ -351,8 +353,8 @@ impl FileReview {
         Some(whole)
     }
 
-    /// Returns the edits that put the text before a turn's change back, split where some of it is
-    /// decided and some is not.
+    /// Returns the edits that restore the text before a turn's change, split between its decided
+    /// and pending parts.
     fn split(&self, hunk: &Hunk, ledger: &Review) -> Vec<LineEdit> {
         let rows = &hunk.new;
         let decided = self.ledger.hunks().iter();
@@ -376,15 +378,14 @@ impl FileReview {
     }
 }
 
-/// Rows of a text that edits and hunks which touch each other lie in, and which of them do.
+/// Rows in which edits and hunks touch each other, with the indices of both.
 struct Part {
     rows: Range<usize>,
     edits: Range<usize>,
     hunks: Range<usize>,
 }
 
-/// Returns the parts of a text that edits, from the top down, are made in: outside of them no edit
-/// meets a hunk.
+/// Groups sorted edits with the hunks that they touch; outside these parts no edit touches a hunk.
 fn parts(edits: &[LineEdit], hunks: &[Hunk]) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut edit, mut hunk) = (0, 0);
@@ -420,7 +421,7 @@ fn parts(edits: &[LineEdit], hunks: &[Hunk]) -> Vec<Part> {
     parts
 }
 
-/// Returns the edits that take the agent's lines out of added ones, and leave the others'.
+/// Returns the edits that remove the agent's lines from added lines but keep the other authors'.
 fn agents_lines(hunk: &Hunk, since: &[LineEdit]) -> Vec<LineEdit> {
     let gone = |start: usize, end: usize| LineEdit {
         start,

@@ -1,7 +1,7 @@
-//! `:Acp undo-turn`: what a turn has done to files is undone, all of it at once, or brought back.
+//! `:Acp undo-turn`: undoes all changes of a turn at once, or redoes them.
 //!
-//! Invariant: nothing is undone before the user was told what, unless a script says so; what the
-//! user has changed since stays.
+//! Invariant: nothing is undone before the user has seen the effects, unless a script requests it.
+//! The user's later changes stay.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ use crate::text::plural;
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{Intent, Kind};
 
-/// How many undone turns can be brought back.
+/// The maximum number of undone turns that can be redone.
 const UNDONE: usize = 20;
 
 impl Workspace {
-    /// Undoes a turn, asks about it, or brings it back.
+    /// Undoes a turn, asks the user first, or redoes the turn undone last.
     pub(crate) fn undo_turn(
         &mut self,
         session: Option<SessionKey>,
@@ -59,7 +59,7 @@ impl Workspace {
         }
     }
 
-    /// Takes the last decision back, whatever it was about.
+    /// Undoes the last decision of any kind.
     pub(crate) fn undo_decision(&mut self, fx: &mut Effects) {
         let decision = self.reviews.last_decision();
         if decision.is_empty() {
@@ -80,7 +80,7 @@ impl Workspace {
             return fx.push(notify(Level::Info, text));
         };
         if self.is_deciding() {
-            // What there is to be brought back is known when all of it has been undone.
+            // The changes to redo are known only once the undo is complete.
             return self.reviews.backs.push(session);
         }
         for moved in self.reviews.undone.remove(at).files {
@@ -89,7 +89,7 @@ impl Workspace {
         }
     }
 
-    /// Brings the turns back that have waited for others to be undone.
+    /// Redoes the turns that waited for an undo to complete.
     pub(crate) fn take_backs(&mut self, fx: &mut Effects) {
         if self.reviews.backs.is_empty() || self.is_deciding() {
             return;
@@ -99,12 +99,13 @@ impl Workspace {
         }
     }
 
-    /// Returns whether any decision is being carried out, or waits for that.
+    /// Returns whether any decision is queued or active.
     fn is_deciding(&self) -> bool {
         self.fileops.has_any(|kind| kind == Kind::Decision)
     }
 
-    /// Accepts a turn's changes of a file, after decisions that wait; `false` when there is none.
+    /// Accepts a turn's changes of a file, behind its queued decisions; `false` if nothing is
+    /// pending.
     fn accept_turn(&mut self, path: &Path, turn: TurnKey, fx: &mut Effects) -> bool {
         let is_decision = |kind| kind == Kind::Decision;
         if self.fileops.has(&self.names_of(path), is_decision) {
@@ -114,7 +115,7 @@ impl Workspace {
         self.accept_turn_now(path, turn)
     }
 
-    /// Accepts a turn's changes of a file: no text is changed by that.
+    /// Accepts a turn's changes of a file; its text stays unchanged.
     pub(crate) fn accept_turn_now(&mut self, path: &Path, turn: TurnKey) -> bool {
         let review = self.reviews.get_mut(path);
         let is_hit = review.is_some_and(|review| review.accept_turn(turn));
@@ -124,7 +125,7 @@ impl Workspace {
         is_hit
     }
 
-    /// Accepts or rejects what the last turn has changed; `false` when nothing waits.
+    /// Accepts or rejects the pending changes of the last turn; `false` if there are none.
     pub(super) fn review_turn(
         &mut self,
         action: ReviewAction,
@@ -146,8 +147,8 @@ impl Workspace {
         any
     }
 
-    /// Moves every file of a turn to where it would be without it, but for those of which that
-    /// is lost; returns whether there are any, and the lost ones.
+    /// Moves every file of a turn to its state without the turn. Returns whether any file moves,
+    /// and the files left unchanged with the reasons.
     fn shift_all(
         &mut self,
         turn: TurnKey,
@@ -165,7 +166,7 @@ impl Workspace {
         (any, lost)
     }
 
-    /// Says that there is no turn to undo, and what stands in the way if something does.
+    /// Reports that no turn can be undone, and the files that prevent it.
     fn nothing_to_undo(&self, session: Option<SessionKey>, fx: &mut Effects) {
         let turns = self.reviews.iter().flat_map(|(_, file)| &file.turns);
         let turns = turns.map(|turn| turn.turn);
@@ -187,7 +188,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the last turn that has anything left of what is meant.
+    /// Returns the last turn that still has changes selected by `of`.
     fn last_turn(&self, session: Option<SessionKey>, of: Of) -> Option<TurnKey> {
         type Files<'a> = Vec<(&'a PathBuf, &'a FileReview)>;
         let mut turns: BTreeMap<TurnKey, Files> = BTreeMap::new();
@@ -199,7 +200,8 @@ impl Workspace {
         let mut turns: Vec<(TurnKey, Files)> = turns.into_iter().collect();
         turns.retain(|(turn, _)| session.is_none_or(|key| turn.session == key));
         turns.sort_by_key(|(turn, _)| turn.number);
-        // From the last one on: what is left of a turn has to be found out by undoing it.
+        // Only a trial undo shows whether a turn has changes left, so the search starts at the last
+        // turn.
         let mut turns = turns.into_iter().rev();
         let is_left = |(turn, files): &(TurnKey, Files)| {
             let mut files = files.iter();
@@ -217,7 +219,7 @@ impl Workspace {
         files.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Returns what undoing a turn comes to, file by file.
+    /// Returns the effects of undoing a turn, file by file, for the user to confirm.
     fn undo_view(&self, turn: TurnKey) -> UndoView {
         let asked = self.reviews.turns.asked(turn);
         let title = match asked {

@@ -1,7 +1,7 @@
-//! What happened to a file as a whole: made, deleted, moved, another mode, no text any more.
+//! Changes of a file as a whole: created, deleted, moved, another mode, no longer text.
 //!
-//! Invariant: a file's `origin` is what the user has accepted of it, its `now` what was heard of
-//! it last; what differs between the two, beside the lines, is what there is to decide.
+//! Invariant: `origin` is the state that the user has accepted, `now` the state reported last.
+//! Their differences, apart from the lines, are pending.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::text::format::{Encoding, Format, LineEnd};
 use crate::workspace::feedback::RejectedWhole;
 
 impl FileState {
-    /// A text file of which the mode is not known.
+    /// Returns the state of a text file whose mode is unknown.
     pub fn of_text(text: Text, format: Format) -> Self {
         Self {
             body: Body::Text(crate::spine::event::DiskText { text, format }),
@@ -21,7 +21,7 @@ impl FileState {
         }
     }
 
-    /// Returns the lines that are there: none where there is no text; `None` if nobody knows.
+    /// Returns the text, empty if the file is not text; `None` if it is unreadable.
     pub fn text(&self) -> Option<Text> {
         match &self.body {
             Body::Text(content) => Some(content.text.clone()),
@@ -45,14 +45,14 @@ impl FileState {
         matches!(self.body, Body::Text(_))
     }
 
-    /// Returns whether the permission bits of two states are known, and others.
+    /// Returns whether both modes are known and differ.
     pub fn has_other_mode(&self, other: &FileState) -> bool {
         let modes = self.mode.zip(other.mode);
         modes.is_some_and(|(one, two)| one != two)
     }
 
-    /// Returns whether two states are the same but for the lines of a text and the stamp; what is
-    /// not known of one is no difference.
+    /// Returns whether two states differ at most in the lines of a text and in the stamp; unknown
+    /// parts count as equal.
     pub fn is_like(&self, other: &FileState) -> bool {
         !self.has_other_mode(other)
             && match (&self.body, &other.body) {
@@ -67,29 +67,29 @@ impl FileState {
 }
 
 impl FileReview {
-    /// Returns whether the agent made the file: rejecting all of it deletes it.
+    /// Returns whether the agent created the file: rejecting all of it deletes it.
     pub fn is_created(&self) -> bool {
         self.origin.is_missing()
     }
 
-    /// Returns whether what is there is known already: this client has put it there.
+    /// Returns whether a state is already recorded: this client produced it.
     pub fn knows(&self, there: &FileState) -> bool {
         self.now.is_like(there) && there.text().as_ref() == Some(self.ledger.current())
     }
 
-    /// Returns whether there is anything to decide.
+    /// Returns whether any decision is pending.
     pub fn is_pending(&self) -> bool {
         !self.ledger.hunks().is_empty() || !self.whole().is_empty()
     }
 
-    /// Returns what happened to the file as a whole.
+    /// Returns the changes of the file as a whole.
     pub fn whole(&self) -> Vec<Whole> {
         let texts = (self.ledger.base(), self.ledger.current());
         between(&self.origin, &self.now, texts, self.from.as_deref())
     }
 
-    /// Notes what the user rejects of a file as a whole, for the agent to be told: what is not
-    /// there any more once that is carried out.
+    /// Records rejected changes of the file as a whole, to be reported to the agent once they are
+    /// reverted.
     pub(super) fn note_rejected_whole(&mut self, whole: Vec<Whole>) {
         for whole in whole {
             let rejected = RejectedWhole::of(whole, &self.now, &self.real);
@@ -100,20 +100,20 @@ impl FileReview {
         }
     }
 
-    /// Returns what was rejected of the file as a whole and is not there again.
+    /// Returns the rejected changes of the file as a whole that are not back.
     pub fn told_rejected_whole(&self) -> impl Iterator<Item = &RejectedWhole> {
         let rejected = self.rejected_whole.iter();
         rejected.filter(|rejected| !rejected.is_there(&self.now, &self.real))
     }
 
-    /// Forgets what was rejected and is there again.
+    /// Clears the rejected changes that are back.
     pub(super) fn whole_is_back(&mut self) {
         let (now, real) = (&self.now, &self.real);
         self.rejected_whole
             .retain(|rejected| !rejected.is_there(now, real));
     }
 
-    /// Returns whether the lines are written in another way than those that are accepted.
+    /// Returns whether the format differs from the accepted one.
     pub(super) fn has_other_format(&self) -> bool {
         let formats = self.origin.format().zip(self.now.format());
         formats.is_some_and(|(old, new)| {
@@ -121,16 +121,15 @@ impl FileReview {
         })
     }
 
-    /// Takes in what is there now, as somebody else than the agent has left it: what changed with
-    /// it is no change of the agent's.
+    /// Records a state left by the user or another program; its changes are not the agent's.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
-        // What is there already this client has put there.
+        // A mode that is already recorded was set by this client.
         if before.has_other_mode(&after) && self.now.mode != after.mode {
             self.origin.mode = after.mode;
         }
         if std::mem::discriminant(&self.now.body) != std::mem::discriminant(&after.body) {
-            // Made, deleted or overwritten by somebody else: that is not to be decided. Should
-            // the text come back, so does what was.
+            // Another author created, deleted or overwrote the file, so this change is not pending.
+            // If the text returns, so does its earlier state.
             if after.text().is_none_or(|text| text.is_empty()) {
                 self.rebase(self.ledger.current().clone());
             }
@@ -147,19 +146,19 @@ impl FileReview {
         self.now = after;
     }
 
-    /// Lets what is there be what the user has accepted, but for mode and place.
+    /// Accepts the present content, but not the mode and path.
     pub fn accept_content(&mut self) {
         self.origin.body = self.now.body.clone();
     }
 
-    /// Lets all that is there be what the user has accepted.
+    /// Accepts the whole present state.
     pub fn accept_whole(&mut self) {
         self.origin = self.now.clone();
         self.from = None;
     }
 }
 
-/// Returns what happened to a file as a whole from one state to another, with these texts.
+/// Returns the changes of a file as a whole between two states with these texts.
 pub(super) fn between(
     origin: &FileState,
     now: &FileState,
@@ -196,8 +195,8 @@ pub(super) fn between(
     whole
 }
 
-/// Returns how a text is written, as far as its bytes and those of the old one show that: of what
-/// they do not, it is written as the old one.
+/// Returns the new format as far as the bytes of both texts show it; the rest is taken from the old
+/// format.
 fn as_shown(old: (Format, &Text), new: (Format, &Text)) -> Format {
     let has_end =
         |(format, text): (Format, &Text)| text.len() > 1 || text.len() == 1 && format.final_newline;
@@ -211,7 +210,7 @@ fn as_shown(old: (Format, &Text), new: (Format, &Text)) -> Format {
     shown
 }
 
-/// Returns what is another in how a file is written.
+/// Describes the differences between two formats.
 fn in_words(old: Format, new: Format) -> String {
     let mut words = Vec::new();
     if old.line_end != new.line_end {
