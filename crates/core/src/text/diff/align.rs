@@ -1,7 +1,7 @@
-//! The alignment of two sequences of tokens by `similar`: which tokens stay, and what changed
+//! The alignment of two sequences of tokens by `similar`: the tokens that stay, and the changes
 //! between them.
 //!
-//! Invariant: the changes are non-empty, sorted, never adjacent, and all tokens outside them are
+//! Invariant: the changes are non-empty, sorted and never adjacent, and all tokens outside them are
 //! the same in both sequences. Counts bound the work, not a clock, so the same input always gives
 //! the same changes.
 
@@ -19,7 +19,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Returns the change so far down on each side (up, if negative).
+    /// Returns the change moved down by this many tokens on each side (up, if negative).
     pub fn moved(&self, old: isize, new: isize) -> Self {
         let moved = |rows: &Range<usize>, by| {
             rows.start.saturating_add_signed(by)..rows.end.saturating_add_signed(by)
@@ -31,28 +31,29 @@ impl Change {
     }
 }
 
-/// The most tokens of a region that the histogram algorithm aligns. Its time can grow with their
-/// square: the worst region of 8,192 takes 45 times as long per token as the worst of 256.
+/// The maximum size of a region for the histogram algorithm. Its time can grow with the square of
+/// the size: the worst region of 8,192 takes 45 times as long per token as the worst of 256.
 const SMALL: usize = 256;
 
-/// How often a region may be cut at tokens that occur once.
+/// The maximum depth of cuts at tokens that occur once.
 const CUTS: usize = 4;
 
-/// The most anchors of one region; with more matches, Hunt's algorithm gives way to a slower one.
+/// The maximum number of anchors in a region; with more matches, Hunt's algorithm gives way to a
+/// slower one.
 const ANCHORS: usize = 1_000_000;
 
-/// How many tokens of each side Myers' algorithm aligns at a time: the worst window takes less
-/// time per token than the worst small region.
+/// The number of tokens of each side that Myers' algorithm aligns at a time. The worst window takes
+/// less time per token than the worst small region.
 const WINDOW: usize = 2048;
 
-/// A run of this many equal tokens is aligned for certain, whatever follows the window.
+/// An equal run of at least this many tokens is final, regardless of the tokens after the window.
 const CERTAIN: usize = 16;
 
 /// Returns the changes that turn `old` into `new`.
 ///
 /// A small region is aligned by the histogram algorithm. A larger one is first cut at tokens that
-/// occur once on each side; what is still large has few such tokens and is aligned window by
-/// window (Myers), up to a window that has too little in common. The rest of it is changed.
+/// occur once on each side. Parts that are still large have few such tokens and are aligned window
+/// by window (Myers), until a window has too little in common. The rest counts as changed.
 pub(crate) fn changes(old: &[u32], new: &[u32]) -> Vec<Change> {
     let kinds = old.iter().chain(new).max().map_or(0, |&t| t as usize + 1);
     let mut alignment = Alignment {
@@ -88,7 +89,7 @@ impl Run {
 struct Runs(Vec<Run>);
 
 impl Runs {
-    /// Adds a run, joined to the last one where they touch.
+    /// Adds a run, joined to the last one if they touch.
     fn add(&mut self, old: usize, new: usize, len: usize) {
         match self.0.last_mut() {
             Some(last) if (last.old_end(), last.new_end()) == (old, new) => {
@@ -98,7 +99,7 @@ impl Runs {
         }
     }
 
-    /// Returns what lies between the runs, in sequences of these lengths.
+    /// Returns the gaps between the runs, in sequences of these lengths.
     fn gaps(&self, old: usize, new: usize) -> Vec<Change> {
         let mut gaps = Vec::new();
         let (mut i, mut j) = (0, 0);
@@ -127,7 +128,7 @@ impl DiffHook for Runs {
 struct Alignment<'a> {
     old: &'a [u32],
     new: &'a [u32],
-    /// Occurrences on each side, by token; all zero between two calls of `anchors`.
+    /// Occurrences on each side, by token; all zero between calls of `anchors`.
     counts: Vec<(u32, u32)>,
     runs: Runs,
 }
@@ -202,8 +203,8 @@ impl Alignment<'_> {
         let window = |rows: &Range<usize>| rows.start..rows.end.min(rows.start + WINDOW);
         while old.len().max(new.len()) > WINDOW {
             let found = self.run(Algorithm::Myers, window(&old), window(&new));
-            // Below its last long run the end of the window has decided. A run in the upper half
-            // would bring too little for the time of a window.
+            // Below the last long run, the alignment depends on where the window ends. A run in the
+            // upper half would gain too little for the time of a window.
             let is_certain = |run: &Run| {
                 let passed = (run.old - old.start).min(run.new - new.start) + run.len;
                 run.len >= CERTAIN && passed >= WINDOW / 2
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(ranges(&tokens(old), &tokens(new)), want, "{old} -> {new}");
     }
 
-    /// Returns the changes between two sequences, once the invariant is checked.
+    /// Returns the changes between two sequences, after checking the invariant.
     #[track_caller]
     fn ranges(old: &[u32], new: &[u32]) -> Vec<(Range<usize>, Range<usize>)> {
         let found = changes(old, new);
@@ -257,7 +258,7 @@ mod tests {
         found.into_iter().map(|c| (c.old, c.new)).collect()
     }
 
-    /// Returns `len` tokens of so many kinds, in no order.
+    /// Returns `len` pseudo-random tokens of this many kinds.
     fn noise(mut seed: u32, kinds: u32, len: usize) -> Vec<u32> {
         let next = |_| {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -280,7 +281,7 @@ mod tests {
 
     #[test]
     fn tokens_that_occur_once_hold_the_rest_in_place() {
-        // The fewest changes alone would tear the function "f{..}" apart at its braces.
+        // The fewest changes alone would split the function "f{..}" at its braces.
         check("g{.}", "f{.}g{.}", &[(0..0, 0..4)]);
         check("a..b..c", "c..b..a", &[(0..1, 0..1), (6..7, 6..7)]);
     }

@@ -1,4 +1,4 @@
-//! Three-way merges: what the agent changed goes into a text the user has changed meanwhile.
+//! Three-way merges: combine the agent's changes with a text that the user has changed too.
 //!
 //! Invariant: every line that either side inserted is in the merged text or in a conflict, and
 //! no line of `ours` is replaced unless it is the same as in `base`.
@@ -8,35 +8,35 @@ use std::ops::Range;
 use super::align::Change;
 use crate::text::{LineEdit, Text};
 
-/// What a merge comes to.
+/// The result of a merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Merge {
-    /// Turn `ours` into the merged text: disjoint, from the top down, in rows of `ours`.
+    /// Edits that turn `ours` into the merged text: disjoint, top down, in rows of `ours`.
     pub edits: Vec<LineEdit>,
-    /// From the top down.
+    /// Sorted top down.
     pub conflicts: Vec<Conflict>,
 }
 
-/// Lines that both sides changed, each in its own way; the merged text has ours.
+/// Lines that the two sides changed differently; the merged text contains ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Where ours lie in the merged text; empty where ours has none.
+    /// Rows of our lines in the merged text; may be empty.
     pub rows: Range<usize>,
     pub theirs: Vec<String>,
-    /// What both started from.
+    /// The lines that both sides changed.
     pub base: Vec<String>,
 }
 
-/// Merges what changed from `base` to `theirs` into `ours`.
+/// Merges the changes from `base` to `theirs` into `ours`.
 ///
 /// - Lines that only one side changed are taken from that side.
 /// - The same change on both sides is made once.
-/// - Changes that touch but do not overlap are both made: a line inserted right above or below
-///   lines that the other side changed is no conflict. Where one of the two only repeats lines
-///   that the other one has at that place, they are not doubled.
-/// - Different insertions at one place are both kept, ours first; where one holds all lines of
-///   the other in order, it alone is kept.
-/// - Other overlapping changes are a conflict: ours stays, theirs is told.
+/// - Changes that touch but do not overlap are both made, such as a line inserted right above or
+///   below lines that the other side changed. If one of the two only repeats lines that the other
+///   has at that place, they are not duplicated.
+/// - Different insertions at one place are both kept, ours first; if one contains all lines of the
+///   other in order, only that one is kept.
+/// - Other overlapping changes conflict: ours stays, theirs is reported.
 pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Merge {
     let our_changes = super::changes(base, ours);
     let their_changes = super::changes(base, theirs);
@@ -60,25 +60,25 @@ pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Merge {
             }
             Some(ours) if ours.old.end <= theirs.old.start => {
                 merger.last = Some(ours.clone());
-                our = &our[1..]; // There is a first one.
+                our = &our[1..]; // Not empty.
             }
             next => {
                 merger.theirs(theirs, next);
-                their = &their[1..]; // There is a first one.
+                their = &their[1..]; // Not empty.
             }
         }
     }
     merger.merge
 }
 
-/// Returns whether two changes of the same base lines clash; touching is no clash, but two
-/// insertions at one place are.
+/// Returns whether two changes of the base overlap. Insertions at one place do; changes that only
+/// touch do not.
 fn overlap(a: &Change, b: &Change) -> bool {
     let at_one_place = a.old.is_empty() && a.old == b.old;
     at_one_place || (a.old.start < b.old.end && b.old.start < a.old.end)
 }
 
-/// Returns how many of the first changes hang together, their first ones clashing.
+/// Returns the number of changes on each side that overlap in a chain with the first ones.
 fn group(our: &[Change], their: &[Change]) -> (usize, usize) {
     let (mut ours, mut theirs) = (1, 1);
     loop {
@@ -101,14 +101,14 @@ struct Merger<'a> {
     ours: &'a Text,
     theirs: &'a Text,
     merge: Merge,
-    /// The last change of ours that was passed.
+    /// The last of our changes that was passed.
     last: Option<Change>,
-    /// By how much the edits so far make the text longer.
+    /// The net number of lines that the edits so far have added.
     grown: isize,
 }
 
 impl Merger<'_> {
-    /// Makes a change that only theirs has; `next` is the change of ours below it.
+    /// Applies a change that only their side made; `next` is our next change below it.
     fn theirs(&mut self, change: &Change, next: Option<&Change>) {
         let mut lines = self.theirs.to_lines(change.new.clone());
         let text_of = |change: &Change| self.ours.to_lines(change.new.clone());
@@ -135,7 +135,7 @@ impl Merger<'_> {
         self.edit(start, change.old.len(), lines);
     }
 
-    /// Merges changes of both sides that clash.
+    /// Merges overlapping changes of both sides.
     fn both(&mut self, ours_in: &[Change], theirs_in: &[Change]) {
         let (Some(ours), Some(theirs)) = (span(ours_in), span(theirs_in)) else {
             return;
@@ -171,7 +171,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Merges insertions of both sides at one place.
+    /// Merges insertions by both sides at one place.
     fn inserted(&mut self, our_rows: Range<usize>, ours: &[String], theirs: Vec<String>) {
         if holds(ours, &theirs) {
             return;
@@ -183,7 +183,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Notes a conflict, without the lines at its edges that both sides have alike.
+    /// Records a conflict, without the equal lines at its edges.
     fn conflict(
         &mut self,
         base_rows: Range<usize>,
@@ -209,7 +209,7 @@ impl Merger<'_> {
         });
     }
 
-    /// Replaces lines of ours by others, line by line.
+    /// Replaces our lines with `by`, editing only the lines that differ.
     fn replace(&mut self, start: usize, ours: &[String], by: &[String]) {
         let lines = |of: &'_ [String]| Text::from_lines(of);
         let (old, new) = (lines(ours), lines(by));
@@ -221,7 +221,7 @@ impl Merger<'_> {
     fn edit(&mut self, start: usize, removed: usize, lines: Vec<String>) {
         self.grown += lines.len() as isize - removed as isize;
         match self.merge.edits.last_mut() {
-            // Edits that touch become one, so that their order is beyond doubt.
+            // Touching edits become one, so that their order is unambiguous.
             Some(last) if last.start + last.removed == start => {
                 last.removed += removed;
                 last.lines.extend(lines);
@@ -235,7 +235,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Returns where an unchanged base row, or the place above it, is in ours.
+    /// Returns our row for an unchanged base row, or for the place above it.
     fn our_row(&self, row: usize) -> usize {
         match &self.last {
             Some(last) => row - last.old.end + last.new.end,
@@ -244,7 +244,7 @@ impl Merger<'_> {
     }
 }
 
-/// Returns what several changes span.
+/// Returns the change that spans several changes.
 fn span(changes: &[Change]) -> Option<Change> {
     let (first, last) = (changes.first()?, changes.last()?);
     Some(Change {
@@ -253,13 +253,13 @@ fn span(changes: &[Change]) -> Option<Change> {
     })
 }
 
-/// Returns whether `all` has the lines of `some` in their order, one of which says something.
+/// Returns whether `all` contains the lines of `some` in order, and `some` is substantial.
 fn holds(all: &[String], some: &[String]) -> bool {
     let mut rest = all.iter();
     substantial(some) && some.iter().all(|line| rest.any(|other| other == line))
 }
 
-/// Returns whether some line has more than punctuation: a brace alone may well be meant twice.
+/// Returns whether any line has letters or digits. A lone brace may be inserted twice on purpose.
 pub(crate) fn substantial(lines: &[String]) -> bool {
     lines
         .iter()
@@ -277,7 +277,7 @@ fn same<'a>(
 mod tests {
     use super::*;
 
-    /// Merges; `want` is the merged text, with `<ours|theirs|base>` where they clash.
+    /// Checks a merge; `want` is the merged text, with `<ours|theirs|base>` for each conflict.
     #[track_caller]
     fn check(base: &str, ours: &str, theirs: &str, want: &str) {
         let text = |lines: &str| Text::from_lines(lines.split_whitespace());
@@ -359,7 +359,7 @@ mod tests {
         check("a c", "a X c", "a X Y c", "a X Y c");
         check("a b c", "c", "", "");
         check("a b c d", "a d", "a c", "a");
-        // The insertion could lie above the brace as well, and another change is beside it.
+        // The insertion also fits above the brace, next to another change.
         check("a b } c", "A b } x } c", "a b } x } c", "A b } x } c");
     }
 

@@ -1,8 +1,8 @@
 //! Differences between texts, line by line.
 //!
-//! Invariant: applied to `old`, what is returned gives `new`; the same texts always give the
-//! same answer. Lines at both ends that are the same are skipped before anything is compared
-//! line by line, so a small change in a large file is found quickly.
+//! Invariant: the returned changes turn `old` into `new`, and the same texts always give the same
+//! result. Common lines at both ends are skipped before lines are compared, so a small change in a
+//! large file is found quickly.
 
 pub(crate) mod align;
 pub(crate) mod merge;
@@ -18,12 +18,10 @@ pub use self::merge::{Conflict, Merge, merge};
 pub use self::words::{WordDiff, words};
 use crate::text::{LineEdit, Text};
 
-/// How far a hunk may slide to a better place.
+/// The maximum number of rows that a hunk slides to a better place.
 const SLIDE: usize = 100;
 
-/// Returns the replacements that turn `old` into `new`.
-///
-/// They are disjoint and come from the top down, in rows of `old`.
+/// Returns the replacements that turn `old` into `new`: disjoint, top down, in rows of `old`.
 pub fn diff(old: &Text, new: &Text) -> Vec<LineEdit> {
     let changes = changes(old, new).into_iter();
     changes.map(|change| edit_of(&change, new)).collect()
@@ -31,14 +29,14 @@ pub fn diff(old: &Text, new: &Text) -> Vec<LineEdit> {
 
 /// Returns the hunks between two texts, placed where a reader expects them.
 ///
-/// An inserted or removed block that could as well lie a few lines further up or down (its
-/// last line is the same as the one before it) is put where it starts and ends at the least
-/// indentation, best after a blank line.
+/// An inserted or removed block may also fit a few lines further up or down, if its last line
+/// equals the line before it. It is placed so that it starts and ends at the least indentation,
+/// preferably after a blank line.
 pub fn hunks(old: &Text, new: &Text) -> Vec<Hunk> {
     slid(old, new).into_iter().map(Hunk::from).collect()
 }
 
-/// Returns the changes between two texts, slid to where they lie best.
+/// Returns the changes between two texts, each slid to its best place.
 pub(crate) fn slid(old: &Text, new: &Text) -> Vec<Change> {
     let mut changes = changes(old, new);
     let all = 0..changes.len();
@@ -46,7 +44,7 @@ pub(crate) fn slid(old: &Text, new: &Text) -> Vec<Change> {
     changes
 }
 
-/// Returns the replacement that makes one change.
+/// Returns the replacement for one change.
 pub(crate) fn edit_of(change: &Change, new: &Text) -> LineEdit {
     LineEdit {
         start: change.old.start,
@@ -55,8 +53,8 @@ pub(crate) fn edit_of(change: &Change, new: &Text) -> LineEdit {
     }
 }
 
-/// Returns the changes between two texts; an inserted or removed block that could lie elsewhere
-/// lies as far down as possible, so that two diffs from one text agree on its place.
+/// Returns the changes between two texts. An inserted or removed block that fits several places is
+/// placed as far down as possible, so that two diffs from one text agree on its place.
 pub(crate) fn changes(old: &Text, new: &Text) -> Vec<Change> {
     let prefix = old.common_prefix(new);
     let most = old.len().min(new.len()) - prefix;
@@ -67,7 +65,7 @@ pub(crate) fn changes(old: &Text, new: &Text) -> Vec<Change> {
         new,
         prefix..new.len() - suffix,
     );
-    // One unchanged line at least is left above the next change.
+    // At least one unchanged line stays above the next change.
     let mut below = new.len();
     for change in changes.iter_mut().rev() {
         let (_, down) = slack(old, new, change, 0, below - change.new.end);
@@ -77,7 +75,7 @@ pub(crate) fn changes(old: &Text, new: &Text) -> Vec<Change> {
     changes
 }
 
-/// Returns the changes between some rows of two texts, in rows of the whole texts.
+/// Returns the changes between parts of two texts, in rows of the whole texts.
 pub(crate) fn changes_in(
     old: &Text,
     old_rows: Range<usize>,
@@ -101,7 +99,7 @@ pub(crate) fn changes_in(
     changes
 }
 
-/// Returns the changes between two sequences of lines, or of anything else.
+/// Returns the changes between two sequences of lines or other tokens.
 pub(crate) fn changes_of<T: Hash + Eq>(
     old: impl Iterator<Item = T>,
     new: impl Iterator<Item = T>,
@@ -116,11 +114,10 @@ pub(crate) fn changes_of<T: Hash + Eq>(
     align::changes(&old, &new)
 }
 
-/// Slides those of the changes at the indices `which` that could as well lie elsewhere to
-/// where they lie best.
+/// Slides the changes at the indices `which` to their best places, where they fit several.
 pub(crate) fn slide_all(old: &Text, new: &Text, changes: &mut [Change], which: Range<usize>) {
     for at in which.start..which.end.min(changes.len()) {
-        // A line that stays is left between two hunks, so that sliding never joins them.
+        // One unchanged line stays between two hunks, so that sliding never joins them.
         let above = match at.checked_sub(1).and_then(|n| changes.get(n)) {
             Some(change) => change.new.end + 1,
             None => 0,
@@ -135,9 +132,9 @@ pub(crate) fn slide_all(old: &Text, new: &Text, changes: &mut [Change], which: R
     }
 }
 
-/// Slides a pure insertion or deletion to where its edges lie best.
+/// Slides a pure insertion or deletion to its best place.
 ///
-/// `room` holds the rows of `new` that the change and the unchanged lines around it lie in.
+/// `room` is the range of `new` that contains the change and the unchanged lines around it.
 fn slide(old: &Text, new: &Text, change: &mut Change, room: Range<usize>) {
     let most_up = change.new.start - room.start;
     let most_down = room.end - change.new.end;
@@ -151,7 +148,7 @@ fn slide(old: &Text, new: &Text, change: &mut Change, room: Range<usize>) {
     };
     let cost = |start: usize| split_cost(text, start) + split_cost(text, start + block.len());
     let starts = block.start - up..=block.start + down;
-    // Of equally good places the lowest one.
+    // Of equally good places, the lowest.
     let Some(best) = starts.rev().min_by_key(|&start| cost(start)) else {
         return;
     };
@@ -159,8 +156,8 @@ fn slide(old: &Text, new: &Text, change: &mut Change, room: Range<usize>) {
     *change = change.moved(by, by);
 }
 
-/// Returns how many rows up and down a change could as well lie; 0 unless it is a pure
-/// insertion or deletion.
+/// Returns how many rows a change can slide up and down without changing the result; 0 unless it is
+/// a pure insertion or deletion.
 pub(crate) fn slack(
     old: &Text,
     new: &Text,
@@ -179,8 +176,8 @@ pub(crate) fn slack(
     (up.count(), down.count())
 }
 
-/// Returns how badly a hunk's edge lies above `row`: indentation costs, a line that closes a
-/// block costs, a blank line pays.
+/// Returns the cost of a hunk edge above `row`: indentation and a line that closes a block raise
+/// it, a blank line lowers it.
 fn split_cost(text: &Text, row: usize) -> i64 {
     const LOOK: usize = 20;
     let indent = |line: Cow<'_, str>| {
@@ -210,7 +207,7 @@ fn split_cost(text: &Text, row: usize) -> i64 {
 mod tests {
     use super::*;
 
-    /// Compares where the hunks between two texts lie, in rows of the new one.
+    /// Checks the places of the hunks between two texts, in rows of the new one.
     #[track_caller]
     fn check(old: &str, new: &str, want: &[(usize, usize)]) {
         let (old, new) = (Text::from_text(old), Text::from_text(new));
@@ -259,8 +256,8 @@ mod tests {
 pub struct Hunk {
     pub old: Range<usize>,
     pub new: Range<usize>,
-    /// The agent's version of the `new` rows, where the user's text won a conflict; the two
-    /// sides of such a hunk may be the same.
+    /// The agent's version of the `new` rows, if the user's text won a conflict; the two sides of
+    /// such a hunk may be equal.
     pub conflict: Option<Vec<String>>,
 }
 

@@ -22,8 +22,8 @@ pub struct WordDiff {
 
 /// Returns the changed words of a hunk's removed and added lines.
 ///
-/// Lines are paired in order, the most similar ones with each other; only pairs that have
-/// at least two fifths of their text in common are looked at.
+/// Lines are paired in order, for the greatest total similarity; only pairs with at least two
+/// fifths of their text in common count.
 pub fn words(old: &[&str], new: &[&str]) -> WordDiff {
     let mut found = WordDiff::default();
     for (old_line, new_line) in pairs(old, new) {
@@ -38,14 +38,14 @@ pub fn words(old: &[&str], new: &[&str]) -> WordDiff {
     found
 }
 
-/// Returns which old line became which new one, in rising order on both sides.
+/// Returns the pairs of an old line and its new version, ascending on both sides.
 fn pairs(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     if old.len() * new.len() > PAIRS {
         let lines = old.iter().zip(new).enumerate();
         let alike = lines.filter(|(_, (a, b))| likeness(a, b) > 0);
         return alike.map(|(at, _)| (at, at)).collect();
     }
-    // best[i][j]: the most likeness that old lines from i and new lines from j can have.
+    // best[i][j]: the greatest total similarity of old lines from i and new lines from j.
     // Indexing: both tables have a place for every i ≤ old.len() and j ≤ new.len().
     let alike: Vec<Vec<u64>> = old
         .iter()
@@ -76,8 +76,8 @@ fn pairs(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Returns how much two lines are alike, in thousandths of their text that is no white space;
-/// 0 when it is less than two fifths of it.
+/// Returns the similarity of two lines, in thousandths of their text without white space; 0 if it
+/// is below two fifths.
 fn likeness(old: &str, new: &str) -> u64 {
     if old.len().max(new.len()) > LINE {
         return 0;
@@ -98,7 +98,7 @@ fn likeness(old: &str, new: &str) -> u64 {
     }
 }
 
-/// Returns the changed bytes of two lines; ranges with only white space between are joined.
+/// Returns the changed bytes of two lines; ranges separated only by white space are joined.
 fn changed(old: &str, new: &str) -> (Vec<Range<u32>>, Vec<Range<u32>>) {
     let (a, b) = (tokens(old), tokens(new));
     let changes = changes_of(
@@ -114,7 +114,7 @@ fn changed(old: &str, new: &str) -> (Vec<Range<u32>>, Vec<Range<u32>>) {
     (old_ranges, new_ranges)
 }
 
-/// Adds the bytes of some tokens.
+/// Adds the byte range of some tokens.
 fn push(ranges: &mut Vec<Range<u32>>, tokens: &[Range<u32>], which: Range<usize>, line: &str) {
     let part = tokens.get(which).unwrap_or_default();
     let (Some(first), Some(last)) = (part.first(), part.last()) else {
@@ -171,7 +171,7 @@ fn usizes(range: &Range<u32>) -> Range<usize> {
 mod tests {
     use super::*;
 
-    /// Compares lines with their changed words in brackets.
+    /// Checks the changed words of lines, marked with brackets.
     #[track_caller]
     fn check(old: &[&str], new: &[&str], want_old: &[&str], want_new: &[&str]) {
         let marked = |lines: &[&str], ranges: &[(usize, Range<u32>)]| -> Vec<String> {
