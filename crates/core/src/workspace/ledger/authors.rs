@@ -1,15 +1,16 @@
-//! A text as the agent alone would have it: what differs from it is others' work.
+//! The agent's own version of a text: the text without changes by others.
 //!
-//! Invariant: what others have added is not in it as long as the agent has left it alone, and
-//! what the agent has added is.
+//! Invariant: the result contains every line the agent added, and no line others added, unless the
+//! agent changed that line.
 
 use super::diff;
 use crate::text::{LineEdit, Text};
 
-/// Returns the agent's text after its change from `before` to `after`; `alone` is what it was.
+/// Returns the agent's own version after it changed `before` to `after`; `alone` is the version
+/// before the change.
 ///
-/// Others' changes that the agent's do not meet are no part of it; where it has met some, what is
-/// left of their lines is not either.
+/// Others' changes that the agent's change does not overlap are left out. Where they overlap, the
+/// remaining lines of the others are left out as well.
 pub fn agents_text(alone: &Text, before: &Text, after: &Text) -> Text {
     let others = diff(before, alone);
     let agents = diff(before, after);
@@ -43,7 +44,7 @@ fn is_beside(one: &LineEdit, other: &LineEdit) -> bool {
     one.start + one.removed <= other.start || other.start + other.removed <= one.start
 }
 
-/// Returns where a row that is still there is after edits, below what comes in right above it.
+/// Maps a row that the edits keep to its row after them, below any insertion directly above it.
 fn place(row: usize, edits: &[LineEdit]) -> usize {
     let above = edits.iter();
     let above = above.take_while(|edit| edit.start + edit.removed <= row);

@@ -1,4 +1,4 @@
-//! What accept, reject, undo and redo do to a review, case by case.
+//! The effects of accept, reject, undo and redo on a review, case by case.
 
 use super::tests::Do::*;
 use super::tests::{check, edit, holds, lines, text};
@@ -89,7 +89,7 @@ fn rejecting_the_second_version_of_an_accepted_file_gives_the_first() {
 #[test]
 fn undo_of_a_reject_brings_the_hunk_back() {
     let story = || vec![AgentWrote("a X c Y e"), Reject(Which::All)];
-    // Undone in two edits, from the top down.
+    // Undone by two edits, from the top down.
     let mut undone = story();
     undone.extend([User(edit(1, 1, "X")), User(edit(3, 1, "Y"))]);
     check(
@@ -159,7 +159,7 @@ fn undo_of_something_else_does_not_take_an_acceptance_back() {
         ("X a b", "X a b Y", &["+Y @3"]),
     );
     check("a b", with(User(edit(0, 4, "a b"))), ("a b", "a b", &[]));
-    // Of two hunks alike the one that was meant.
+    // Of two identical hunks, only the selected one is accepted.
     check(
         "a b c",
         vec![
@@ -300,7 +300,7 @@ fn an_accepted_conflict_between_lines_like_its_own_leaves_no_hunk() {
 
 #[test]
 fn an_undone_deletion_is_not_taken_for_the_agents() {
-    // The user's deletion lies beside the agent's, of lines alike.
+    // The user's deletion is next to the agent's, and all the lines are identical.
     check(
         "a a a a b",
         vec![

@@ -1,9 +1,8 @@
-//! Which base belonged to which content: what undo and redo bring back.
+//! Remembers the base that belonged to each content, so that undo and redo restore it.
 //!
-//! Invariant: at most [`STATES`] states, about [`BYTES`] of text that only they hold, and one
-//! state for each content, the latest. What is forgotten first are states that were only
-//! passed through (a keystroke inside a hunk, one edit of several), then the oldest ones; the
-//! latest always stays.
+//! Invariant: keeps at most [`STATES`] states, about [`BYTES`] of text held only by them, and only
+//! the latest state of each content. Intermediate states (a keystroke inside a hunk, one edit of
+//! several) are evicted first, then the oldest; the latest state always stays.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -18,33 +17,33 @@ const STATES: usize = 200;
 
 const BYTES: usize = 16 << 20;
 
-/// What a state costs beside its new text.
+/// The cost of a state in addition to its new text, in bytes.
 const STATE_COST: usize = 4096;
 
-/// A content with everything the ledger knew of it.
+/// A content with the ledger's state for it.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     pub track: Track,
     pub offers: Vec<Offer>,
 }
 
-/// What led to a state.
+/// The cause of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The user typed in a line beside every change; typing on in that line takes this
-    /// state's place, for undoing it needs no memory.
+    /// The user typed in a line outside all changes. More typing in that line replaces this state,
+    /// since undoing it needs no memory.
     Typing(usize),
-    /// The user edited in another way.
+    /// The user edited in any other way.
     User,
-    /// The agent, or the client for it, made one edit, maybe of several.
+    /// One edit by the agent, or by the client for it; possibly one of several.
     Agent,
-    /// Something was complete: a write, an acceptance, an offer.
+    /// A complete step: a write, an acceptance, an offer.
     Whole,
 }
 
 impl Step {
-    /// Returns 0 for the user's edits, 1 for the agent's, 2 for what is complete: a state that
-    /// the next one of its rank follows was passed through, and the lower ranks go first.
+    /// Returns 0 for the user's edits, 1 for the agent's, 2 for complete steps. A state followed by
+    /// one of the same rank is intermediate; lower ranks are evicted first.
     fn rank(self) -> u8 {
         match self {
             Step::Typing(_) | Step::User => 0,
@@ -54,15 +53,15 @@ impl Step {
     }
 }
 
-/// The states that are remembered.
+/// The remembered states.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    /// In the order of their last visit by an edit or a decision.
+    /// In the order of the last visit by an edit or a decision.
     entries: Vec<Entry>,
-    /// The newest entry is the state of now (it is not after an undo).
+    /// The newest entry is the present state (false after an undo).
     at_newest: bool,
     bytes: usize,
-    /// Fewer than [`STATES`], if it is not 0.
+    /// A limit lower than [`STATES`], unless it is 0.
     most: usize,
 }
 
@@ -75,7 +74,7 @@ struct Entry {
     bytes: usize,
 }
 
-/// Tells most contents apart without reading them; kept up to date edit by edit.
+/// A cheap fingerprint that distinguishes most contents; updated edit by edit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Mark {
     bytes: usize,
@@ -91,7 +90,8 @@ impl Mark {
         }
     }
 
-    /// Follows an edit that `text` is about to get; its rows lie within the text.
+    /// Updates the fingerprint for an edit about to be made to `text`; its rows lie within the
+    /// text.
     pub fn edit(&mut self, text: &Text, edit: &LineEdit) {
         for line in text.lines(edit.start..edit.start + edit.removed) {
             self.lines = self.lines.wrapping_sub(hash(&line));
@@ -104,18 +104,18 @@ impl Mark {
     }
 }
 
-/// A hunk that was accepted, by its texts, and as the how manieth of how many alike.
+/// An accepted hunk, identified by its texts and its position among identical hunks.
 #[derive(Debug, Clone)]
 pub(super) struct Accepted {
     key: u64,
     nth: usize,
     of: usize,
-    /// Which of its lines were.
+    /// The accepted rows.
     rows: Range<usize>,
 }
 
 impl Accepted {
-    /// Returns parts of the changes of `track`.
+    /// Returns the accepted parts of the changes of `track`.
     pub fn of(track: &Track, parts: &[Part]) -> Vec<Self> {
         let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
         let accepted = parts.iter().filter_map(|part| {
@@ -132,7 +132,7 @@ impl Accepted {
     }
 }
 
-/// Tells changes apart by the lines they remove and add.
+/// Hashes the lines a change removes and adds.
 fn key(track: &Track, change: &Change) -> u64 {
     let mut hasher = DefaultHasher::new();
     (change.old.len(), change.new.len()).hash(&mut hasher);
@@ -152,12 +152,12 @@ fn hash(line: &str) -> u64 {
 }
 
 impl History {
-    /// Remembers no more states than this.
+    /// Lowers the limit on remembered states.
     pub fn keep_at_most(&mut self, states: usize) {
         self.most = states.min(STATES);
     }
 
-    /// Remembers a state; `bytes` of text are new since the last one.
+    /// Remembers a state; `bytes` is the new text since the last one.
     pub fn remember(&mut self, state: State, mark: Mark, step: Step, bytes: usize) {
         let known = self.position(&state.track.current, mark);
         let newest = self.entries.len().checked_sub(1);
@@ -195,7 +195,7 @@ impl History {
         }
     }
 
-    /// Keeps the newest state as long as any: it is not one that was only passed through.
+    /// Marks the newest state as complete, so that it is not evicted as an intermediate one.
     pub fn keep(&mut self) {
         if let Some(last) = self.entries.last_mut() {
             last.step = Step::Whole;
@@ -209,15 +209,16 @@ impl History {
         self.entries.get(at).map(|entry| entry.state.clone())
     }
 
-    /// Accepts hunks in every remembered state that has them too, so that undoing something
-    /// else does not ask for the same decision again.
+    /// Accepts the same hunks in every remembered state, so that undoing something else does not
+    /// ask for the same decision again.
     pub fn accept(&mut self, accepted: &[Accepted]) {
         for entry in &mut self.entries {
             let track = &mut entry.state.track;
             let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
             let find = |hunk: &Accepted| {
                 let mut same = (0..keys.len()).filter(|&at| keys.get(at) == Some(&hunk.key));
-                // Of several alike the same one; where there are more or fewer, none is sure.
+                // Among identical hunks the same one; if their number differs, the match is
+                // ambiguous.
                 let at = (same.clone().count() == hunk.of).then(|| same.nth(hunk.nth))??;
                 let rows = hunk.rows.clone();
                 Some(Part { at, rows })

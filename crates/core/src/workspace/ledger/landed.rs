@@ -1,14 +1,14 @@
-//! Hunks that the user's repository has got: a commit of theirs is an acceptance.
+//! Accepts hunks that the user has committed to the repository.
 //!
-//! Invariant: only a hunk that is there as a whole counts, with every line it adds and none that
-//! it removes; where the two versions leave that open, it does not.
+//! Invariant: only a hunk that is committed as a whole counts, with every line it adds and none
+//! that it removes. An ambiguous hunk does not count.
 
 use super::{Hunk, Review, Which, diff};
 use crate::text::Text;
 use crate::text::diff::align::Change;
 
 impl Review {
-    /// Accepts the hunks that `after` has and `before` had not: two versions of the file in the
+    /// Accepts the hunks that are in `after` but not in `before`, two versions of the file in the
     /// repository. Returns whether there were any.
     pub fn accept_landed(&mut self, before: Option<&Text>, after: &Text) -> bool {
         let mut landed = self.in_version(after);
@@ -17,12 +17,12 @@ impl Review {
             landed.retain(|hunk| !known.contains(hunk));
         }
         let found = !landed.is_empty();
-        // A conflict is none of these, so there is nothing to be edited.
+        // None of these is a conflict, so there are no edits to make.
         self.accept_hunks(landed, &Which::All);
         found
     }
 
-    /// Returns the hunks that a version of the file has.
+    /// Returns the hunks that a version of the file contains.
     fn in_version(&self, version: &Text) -> Vec<Hunk> {
         let missing = diff::changes(version, self.current());
         let hunks = self.hunks().iter().filter(|hunk| {
@@ -35,11 +35,11 @@ impl Review {
     }
 }
 
-/// Tells whether a part of a hunk may be missing in a version, from which `change` leads to what
-/// is there now.
+/// Returns whether a part of a hunk may be missing in a version; `change` leads from that version
+/// to the current text.
 fn touches(change: &Change, hunk: &Hunk) -> bool {
     let (a, b) = (&change.new, &hunk.new);
-    // What the version has beside the hunk may be the lines that the hunk removes.
+    // The version's lines next to the hunk may be the lines that the hunk removes.
     a.start < b.end && b.start < a.end || !change.old.is_empty()
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::super::tests::{holds, text};
     use super::*;
 
-    /// Checks which hunks are left after a commit of `after`; the agent wrote `now` over `base`.
+    /// Checks the hunks left after a commit of `after`; the agent wrote `now` over `base`.
     #[track_caller]
     fn check(base: &str, now: &str, before: Option<&str>, after: &str, left: &[&str]) {
         let mut review = Review::new(text(base));
@@ -105,7 +105,7 @@ mod tests {
         fn a_commit_of_some_hunks_accepts_exactly_those(
             kinds in proptest::collection::vec((0..4_u8, any::<bool>()), 0..12)
         ) {
-            // Lines that differ from each other, one unchanged between two places at least.
+            // All lines differ, with at least one unchanged line between two changed ones.
             let (mut base, mut now, mut commit) = (Vec::new(), Vec::new(), Vec::new());
             let mut open = 0;
             for (at, &(kind, committed)) in kinds.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A file's life at random: an agent, a user, and a buffer with an undo stack as Neovim has it.
+//! Random edits of a file by an agent and a user, in a buffer with an undo stack like Neovim's.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::tests::{holds, report};
 use super::*;
 use crate::text::diff::merge;
 
-/// Lines of a small alphabet, so that they repeat; some say nothing, as braces do.
+/// Lines from a small alphabet, so that they repeat; some are insubstantial, like braces.
 pub(super) fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         "[abcd]",
@@ -27,7 +27,7 @@ pub(super) fn some_text() -> impl Strategy<Value = Text> {
     some_lines(12).prop_map(Text::from_lines)
 }
 
-/// Start and count, in parts of the text's length.
+/// Start and count, as fractions of the text's length.
 pub(super) type Place = (u8, u8);
 
 pub(super) fn an_edit() -> impl Strategy<Value = (Place, Vec<String>)> {
@@ -43,20 +43,20 @@ pub(super) fn edit_at(text: &Text, place: Place, lines: &[String]) -> LineEdit {
     }
 }
 
-/// What happens to a file under review.
+/// A step in the life of a file under review.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     User(Place, Vec<String>),
     Agent(Place, Vec<String>),
     AgentWrote(Vec<String>),
     UserWrote(Vec<String>),
-    /// The agent writes, from a content that is the base of the merge.
+    /// The agent writes a version of an older content, the base of the merge.
     Merged(Place, Vec<String>),
     Accept(Which),
     Reject(Which),
     Undo,
     Redo,
-    /// An undo that comes as one coarse edit of the whole text.
+    /// An undo that is reported as one coarse edit of the whole text.
     UndoCoarse,
 }
 
@@ -83,13 +83,13 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A buffer with an undo stack as Neovim has it: each block is a list of edits and inverses.
+/// A buffer with an undo stack like Neovim's: each block is a list of edits and their inverses.
 #[derive(Default)]
 pub(super) struct Undo {
     blocks: Vec<Vec<(LineEdit, LineEdit)>>,
-    /// How many blocks are not undone.
+    /// The number of blocks that are not undone.
     pub done: usize,
-    /// The contents after each number of blocks.
+    /// The content after each number of blocks.
     texts: Vec<Text>,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Life {
     pub review: Review,
     pub buffer: Text,
     pub undo: Undo,
-    /// What the agent last read or wrote.
+    /// The text the agent last read or wrote.
     seen: Text,
 }
 

@@ -1,11 +1,11 @@
-//! The review of one file: what the user has accepted, what is there now, and the hunks between.
+//! The review of one file: the text the user has accepted, the current text, and the hunks between.
 //!
-//! Invariant: **base + hunks = current**; hunks are sorted and disjoint, and an unchanged line
-//! lies between two of them. The agent changes `current` only; the user's edits beside the
-//! hunks change `base` too, so that they never show up as the agent's.
+//! Invariant: **base + hunks = current**; hunks are sorted and disjoint, with an unchanged line
+//! between any two. The agent changes `current` only; the user's edits outside the hunks change
+//! `base` too, so that they never appear as the agent's.
 //!
-//! Nothing here touches a buffer: what shall happen there is returned as edits, and becomes
-//! part of `current` when the editor reports that it has happened.
+//! This module never touches a buffer. It returns the edits to make, and they become part of
+//! `current` once the editor reports them.
 
 mod authors;
 mod history;
@@ -36,14 +36,14 @@ use offers::Offer;
 use parts::Part;
 use track::{Reach, Track};
 
-/// Which hunks are meant, in rows of `current`.
+/// Selects hunks, by rows of `current`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
-    /// The hunk at this row. A hunk without lines lies between two rows and is hit by both;
-    /// of two such hunks the one above the row is meant.
+    /// The hunk at this row. A hunk without lines lies between two rows and is at both; of two such
+    /// hunks the one above the row is selected.
     Row(usize),
-    /// Of every hunk that has lines in these rows those lines; a hunk without lines that lies at
-    /// one of them, and a conflict, as a whole.
+    /// The lines in these rows, of every hunk that has some. A hunk without lines at one of the
+    /// rows, and a conflict, are selected as a whole.
     Rows(Range<usize>),
     All,
 }
@@ -56,7 +56,7 @@ pub struct Review {
     hunks: Vec<Hunk>,
     mark: Mark,
     history: History,
-    /// Bytes that came in since the history last remembered a state.
+    /// Bytes added since the history last remembered a state.
     bytes: usize,
 }
 
@@ -82,24 +82,24 @@ impl Review {
         review
     }
 
-    /// Returns what the user has accepted so far.
+    /// Returns the text the user has accepted so far.
     pub fn base(&self) -> &Text {
         &self.track.base
     }
 
-    /// Returns what is there now.
+    /// Returns the current text.
     pub fn current(&self) -> &Text {
         &self.track.current
     }
 
-    /// Returns what differs, from the top down.
+    /// Returns the differences, from the top down.
     pub fn hunks(&self) -> &[Hunk] {
         &self.hunks
     }
 
-    /// Takes in the whole content as the agent wrote it.
+    /// Applies a write of the whole content by the agent.
     ///
-    /// Offers are gone then: what the agent wants is there.
+    /// Drops the offers: the content already has the agent's versions.
     pub fn agent_wrote(&mut self, current: Text) {
         let edits = diff(&self.track.current, &current);
         if edits.is_empty() && self.offers.is_empty() {
@@ -114,13 +114,13 @@ impl Review {
         self.settle(Step::Whole);
     }
 
-    /// Sets what the user has accepted so far; what is there stays.
+    /// Replaces the accepted text; the current text stays.
     pub fn rebase(&mut self, base: Text) {
         self.track.set_whole_base(base);
         self.settle(Step::Whole);
     }
 
-    /// Takes in an edit that was made for the agent, or by the client itself.
+    /// Applies an edit made on the agent's behalf, or by the client itself.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         let Some(edit) = self.trimmed(edit) else {
             return;
@@ -130,35 +130,34 @@ impl Review {
         self.settle(Step::Agent);
     }
 
-    /// Says that the edits reported by [`Review::agent_edited`] are complete.
+    /// Marks the edits reported by [`Review::agent_edited`] as complete.
     ///
-    /// The states between are forgotten before this one, should memory get scarce.
+    /// The states between them are evicted first when memory is scarce.
     pub fn agent_done(&mut self) {
         self.history.keep();
     }
 
-    /// Takes in an edit of the user's.
+    /// Applies an edit by the user.
     ///
-    /// Lines of it that stay as they are are no part of it, so that a coarse edit (an undo, a
-    /// formatter) meets only the hunks it changes. Beside a hunk it is made in the base as
-    /// well; in a hunk it becomes part of it; lines deleted across hunks are deleted from the
-    /// base where they lie beside. If the result is a content the ledger remembers, all is as
-    /// it was with that content: so undo and redo need not be known as such.
+    /// Lines that the edit leaves unchanged are ignored, so that a coarse edit (an undo, a
+    /// formatter) affects only the hunks it changes. Outside hunks, the edit changes the base too;
+    /// inside a hunk, it becomes part of the hunk. A deletion across hunks also deletes the lines
+    /// between them from the base. If the ledger remembers the resulting content, it restores the
+    /// state of that content: undo and redo need not be recognized as such.
     pub fn user_edited(&mut self, edit: &LineEdit) {
         let edits = self.refined(edit);
         self.user_edits(&edits);
     }
 
-    /// Takes in a whole content that the user, or somebody else outside the session, wrote.
+    /// Applies a write of the whole content by the user or another program.
     pub fn user_wrote(&mut self, current: Text) {
         let edits = diff(&self.track.current, &current);
         self.user_edits(&edits);
     }
 
-    /// Takes in a conflict of a merge; the merged text must be `current` already.
+    /// Adds a conflict of a merge as an offer; the merged text must already be `current`.
     ///
-    /// The hunk it gives is accepted by taking the agent's text and rejected by keeping the
-    /// user's.
+    /// Accepting the resulting hunk takes the agent's text, rejecting it keeps the user's.
     pub fn offer(&mut self, conflict: Conflict) {
         let len = self.track.current.len();
         let end = conflict.rows.end.min(len);
@@ -171,20 +170,20 @@ impl Review {
         self.settle(Step::Whole);
     }
 
-    /// Accepts hunks: what is there becomes part of the base.
+    /// Accepts hunks: their current lines become part of the base.
     ///
-    /// An undo of something else does not take that back; an undo of the agent's change does,
-    /// and its redo leaves it accepted.
+    /// Undoing something else keeps the acceptance. Undoing the agent's change reverts it, and redo
+    /// restores both.
     ///
-    /// For a conflict that is the agent's text, which is not there yet: the returned edits
-    /// (from the top down, in rows of `current`) must be made in the buffer and reported by
-    /// [`Review::agent_edited`]. Until then the hunk shows the agent's text as removed; if
-    /// the edits fail, rejecting that hunk makes them again.
+    /// Accepting a conflict takes the agent's text, which is not in the buffer yet: the returned
+    /// edits (from the top down, in rows of `current`) must be made there and reported by
+    /// [`Review::agent_edited`]. Until then the hunk shows the agent's text as removed; if the
+    /// edits fail, rejecting that hunk returns them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
         self.accept_hunks(self.hit(which).to_vec(), which)
     }
 
-    /// Accepts these hunks, as far as they are meant.
+    /// Accepts the selected parts of these hunks.
     fn accept_hunks(&mut self, hit: Vec<Hunk>, which: &Which) -> Vec<LineEdit> {
         let parts = self.parts(which, &hit);
         self.history.accept(&Accepted::of(&self.track, &parts));
@@ -203,7 +202,7 @@ impl Review {
             self.track.set_base(rows, offer.theirs.to_vec());
         }
         if !taken.is_empty() {
-            // Not remembered: with this content the offers are still open, if it is undone.
+            // Not remembered: if the edit is undone, the offers of this content are still open.
             self.show();
         }
         let edits = taken.iter().map(|offer| LineEdit {
@@ -214,11 +213,11 @@ impl Review {
         edits.collect()
     }
 
-    /// Returns the edits that put the base's text back in the place of hunks.
+    /// Returns the edits that replace hunks by the base's text.
     ///
-    /// They come from the top down, in rows of `current`; the hunks are gone when the edits
-    /// have been made and reported by [`Review::agent_edited`]. A conflict is gone at once,
-    /// without an edit: the user's text stays, and so does a hunk that it was part of.
+    /// They are ordered from the top down, in rows of `current`; the hunks disappear once the edits
+    /// are made and reported by [`Review::agent_edited`]. A conflict disappears at once, without an
+    /// edit: the user's text stays, and so does a hunk that the conflict was part of.
     pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
         let hit: Vec<Hunk> = self.hit(which).to_vec();
         if !self.take_offers(&hit).is_empty() {
@@ -239,7 +238,7 @@ impl Review {
         edits.collect()
     }
 
-    /// Returns the hunks that are meant.
+    /// Returns the selected hunks.
     pub fn hit(&self, which: &Which) -> &[Hunk] {
         let last = self.track.current.len().saturating_sub(1);
         let rows = match which {
@@ -259,14 +258,14 @@ impl Review {
         self.hunks.get(from..to).unwrap_or_default()
     }
 
-    /// Returns what is meant of the hunks, conflicts left out, each cut to its lines.
+    /// Returns the selected hunks without conflicts, each cut to its selected lines.
     pub fn meant(&self, which: &Which) -> Vec<Hunk> {
         let hit = self.hit(which).iter();
         let hit = hit.filter(|hunk| hunk.conflict.is_none());
         hit.map(|hunk| hunk.part(which.rows_in(hunk))).collect()
     }
 
-    /// Returns the parts of changes that are meant of these hunks.
+    /// Returns the selected parts of the changes in these hunks.
     fn parts(&self, which: &Which, hit: &[Hunk]) -> Vec<Part> {
         let changes = self.track.changes.iter().enumerate();
         let parts = changes.filter_map(|(at, change)| {
@@ -305,7 +304,7 @@ impl Review {
         }
     }
 
-    /// Returns an edit cut to the text, without the lines at its edges that stay as they are.
+    /// Clips an edit to the text, and removes the unchanged lines at its edges.
     fn trimmed(&self, edit: &LineEdit) -> Option<LineEdit> {
         let len = self.track.current.len();
         let start = edit.start.min(len);
@@ -325,7 +324,7 @@ impl Review {
         (edit.removed > 0 || !edit.lines.is_empty()).then_some(edit)
     }
 
-    /// Returns an edit as the smallest ones that come to the same, from the top down.
+    /// Splits an edit into the smallest equivalent edits, from the top down.
     fn refined(&self, edit: &LineEdit) -> Vec<LineEdit> {
         let Some(edit) = self.trimmed(edit) else {
             return Vec::new();
@@ -344,7 +343,7 @@ impl Review {
         edits.collect()
     }
 
-    /// Lets all that is kept beside the two texts follow an edit that is about to be made.
+    /// Updates the data kept beside the two texts for an edit about to be made.
     fn prepare(&mut self, edit: &LineEdit) {
         self.mark.edit(&self.track.current, edit);
         self.count(edit);
@@ -355,9 +354,9 @@ impl Review {
         self.bytes += edit.lines.iter().map(|line| line.len() + 1).sum::<usize>();
     }
 
-    /// Remembers the state of now, and shows it.
+    /// Remembers the present state, and updates the hunks.
     fn settle(&mut self, step: Step) {
-        // Its inverse brings the changes back by memory only.
+        // The inverse edit can restore the changes only from the history.
         let made_up = self.track.drop_made_up();
         let step = if made_up && matches!(step, Step::Typing(_)) {
             Step::User
@@ -377,7 +376,7 @@ impl Review {
         self.hunks = offers::hunks(&self.track, &self.offers);
     }
 
-    /// Takes the offers out that lie in these hunks.
+    /// Removes and returns the offers in these hunks.
     fn take_offers(&mut self, hit: &[Hunk]) -> Vec<Offer> {
         let within = |offer: &mut Offer| {
             hit.iter().any(|hunk| {

@@ -1,7 +1,7 @@
-//! The agent's versions of lines that the user's text won over: conflicts, to be decided.
+//! The agent's versions of lines where the user's text won: conflicts for the user to decide.
 //!
-//! Invariant: offers are sorted and disjoint, in rows of the current text; an edit that meets
-//! one makes it grow, so that taking it never removes a line that the offer does not name.
+//! Invariant: offers are sorted and disjoint, in rows of the current text. An edit that overlaps an
+//! offer extends it, so that accepting it never removes a line outside its rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use super::Hunk;
 use super::track::Track;
 use crate::text::{LineEdit, Text};
 
-/// Lines the agent would have in the place of `rows`.
+/// The agent's lines for `rows`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Offer {
     pub rows: Range<usize>,
     pub theirs: Arc<[String]>,
 }
 
-/// Adds an offer; it takes the place of those it overlaps.
+/// Adds an offer; it replaces those it overlaps.
 pub(super) fn add(offers: &mut Vec<Offer>, offer: Offer) {
     offers.retain(|other| {
         let (a, b) = (&other.rows, &offer.rows);
@@ -29,10 +29,10 @@ pub(super) fn add(offers: &mut Vec<Offer>, offer: Offer) {
     offers.insert(offers.partition_point(place), offer);
 }
 
-/// Follows an edit that `current` is about to get.
+/// Updates the offers for an edit about to be made to `current`.
 ///
-/// Lines beside an offer that the edit changes along with it become part of the offer as they
-/// are now: they are what the agent's version has there.
+/// If the edit overlaps an offer and lines next to it, those lines join the offer with their
+/// present text, which is also the agent's version of them.
 pub(super) fn follow(offers: &mut Vec<Offer>, current: &Text, edit: &LineEdit) {
     if offers.is_empty() {
         return;
@@ -60,7 +60,7 @@ pub(super) fn follow(offers: &mut Vec<Offer>, current: &Text, edit: &LineEdit) {
     }
 }
 
-/// Returns `rows` of the current text with the offers among them taken.
+/// Returns `rows` of the current text with their offers accepted.
 pub(super) fn version(current: &Text, rows: Range<usize>, offers: &[Offer]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut row = rows.start;
@@ -73,7 +73,7 @@ pub(super) fn version(current: &Text, rows: Range<usize>, offers: &[Offer]) -> V
     lines
 }
 
-/// Returns the hunks of a review: the changes, those that touch an offer in one hunk with it.
+/// Returns the hunks of a review: changes that touch an offer share a hunk with it.
 pub(super) fn hunks(track: &Track, offers: &[Offer]) -> Vec<Hunk> {
     let mut hunks = Vec::with_capacity(track.changes.len() + offers.len());
     let mut next = 0;
@@ -82,7 +82,7 @@ pub(super) fn hunks(track: &Track, offers: &[Offer]) -> Vec<Hunk> {
         let mut rows = first.rows.clone();
         let above = track.changes.partition_point(|c| c.new.end < rows.start);
         let (mut below, mut taken) = (above, 0);
-        // Whatever touches makes the hunk larger, which may make it touch more.
+        // Each addition extends the hunk, so that it may touch more.
         loop {
             let touching = rest.get(taken).filter(|offer| offer.rows.start <= rows.end);
             if let Some(change) = track.changes.get(below)

@@ -1,20 +1,20 @@
-//! Parts of changes: what is decided when some lines of a hunk are meant and not all of it.
+//! Parts of changes: decisions about some lines of a hunk.
 //!
-//! Invariant: the parts of a change, decided one after another in any order, come to the whole.
-//! Line by line the new side belongs to the old one; old lines beyond the last new line go with
-//! that, and new lines beyond the last old one stand for themselves.
+//! Invariant: deciding all parts of a change, in any order, equals deciding the whole. New lines
+//! pair with old lines one by one; surplus old lines belong to the last new line, and surplus new
+//! lines have no old line.
 
 use std::ops::Range;
 
 use super::{Hunk, Which};
 use crate::text::diff::align::Change;
 
-/// Lines of a change.
+/// Some lines of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
-    /// The change, by index.
+    /// The index of the change.
     pub at: usize,
-    /// Rows of its new side, counted from its first one.
+    /// Rows of its new side, relative to its first one.
     pub rows: Range<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Change {
         }
     }
 
-    /// Returns what is left of the change above and below a part of it.
+    /// Returns the rest of the change above and below a part of it.
     pub fn rest(&self, part: &Change) -> [Option<Change>; 2] {
         let some = |old: Range<usize>, new: Range<usize>| {
             (!old.is_empty() || !new.is_empty()).then_some(Change { old, new })
@@ -47,7 +47,7 @@ impl Change {
 }
 
 impl Hunk {
-    /// Returns the part of the hunk with these rows of its new side, counted from its first one.
+    /// Returns the part of the hunk with these rows of its new side, relative to its first one.
     pub fn part(&self, rows: Range<usize>) -> Hunk {
         let (old, new) = (self.old.clone(), self.new.clone());
         Hunk::from(Change { old, new }.part(&rows))
@@ -55,14 +55,14 @@ impl Hunk {
 }
 
 impl Which {
-    /// Returns which rows of a hunk that is hit are meant, counted from its first one.
+    /// Returns the selected rows of a hunk at the selection, relative to its first one.
     ///
     /// A conflict is decided as a whole.
     pub(super) fn rows_in(&self, hunk: &Hunk) -> Range<usize> {
         let new = &hunk.new;
         match self {
             Which::Rows(rows) if hunk.conflict.is_none() && !new.is_empty() => {
-                // An empty range lies at a row, and means it.
+                // An empty range selects the row it lies at.
                 let end = rows.end.max(rows.start + 1);
                 let start = rows.start.clamp(new.start, new.end - 1);
                 start - new.start..end.clamp(start + 1, new.end) - new.start

@@ -1,8 +1,8 @@
 //! Two versions of a text and the changes between them, kept while both are edited.
 //!
-//! Invariant: applied to `base`, the changes give `current`; they are non-empty, sorted, and
-//! at least one unchanged line lies between two of them. An edit costs what it touches: only
-//! the rows of the changes it meets are compared again.
+//! Invariant: applied to `base`, the changes give `current`; they are non-empty and sorted, with at
+//! least one unchanged line between any two. The cost of an edit depends on the rows it touches:
+//! only the changes it overlaps are compared again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::text::{LineEdit, Text};
 /// A change with more base lines than this is not compared again for an edit inside it.
 const LARGE: usize = 10_000;
 
-/// A base, a current text, and what differs.
+/// A base, a current text, and their differences.
 #[derive(Debug, Clone)]
 pub(super) struct Track {
     pub base: Text,
     pub current: Text,
-    /// Shared with the states the history remembers.
+    /// Shared with the states in the history.
     pub changes: Arc<Vec<Change>>,
 }
 
-/// Where an edit of the user's lay.
+/// The position of a user's edit relative to the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Beside every change: it was made in the base too, and so will be its inverse.
+    /// Outside all changes: it was made in the base too, and its inverse will be as well.
     Outside,
-    /// In or across changes: they are others now.
+    /// Inside or across changes, which differ now.
     Inside,
 }
 
@@ -43,7 +43,7 @@ impl Track {
         }
     }
 
-    /// Makes an edit that is not the user's: the base stays.
+    /// Applies an edit not made by the user: the base stays.
     pub fn agent(&mut self, edit: &LineEdit) {
         let end = edit.start + edit.removed;
         let from = self.changes.partition_point(|c| c.new.end <= edit.start);
@@ -54,7 +54,7 @@ impl Track {
         self.edit_current(edit, from..to);
     }
 
-    /// Makes an edit of the user's, with no line in it that stays as it is.
+    /// Applies an edit by the user, without unchanged lines in it.
     pub fn user(&mut self, edit: &LineEdit) -> Reach {
         let end = edit.start + edit.removed;
         let from = self.changes.partition_point(|c| c.new.end <= edit.start);
@@ -88,19 +88,19 @@ impl Track {
         Reach::Outside
     }
 
-    /// Makes edits of another author's all over the text, from the top down.
+    /// Applies edits by another author anywhere in the text, from the top down.
     pub fn agent_all(&mut self, edits: &[LineEdit]) {
         self.current.apply_all(edits);
         self.changes = Arc::new(slid(&self.base, &self.current));
     }
 
-    /// Sets the whole base, and finds out what differs now.
+    /// Replaces the whole base and recomputes the changes.
     pub fn set_whole_base(&mut self, base: Text) {
         self.base = base;
         self.changes = Arc::new(slid(&self.base, &self.current));
     }
 
-    /// Puts parts of changes, by rising index, into the base.
+    /// Accepts parts of changes into the base; they are sorted by index.
     pub fn accept(&mut self, parts: &[Part]) {
         if parts.is_empty() {
             return;
@@ -130,7 +130,7 @@ impl Track {
         self.changes = Arc::new(left);
     }
 
-    /// Sets rows of the base, and finds out what differs there now.
+    /// Replaces rows of the base and recomputes the changes there.
     pub fn set_base(&mut self, rows: Range<usize>, lines: Vec<String>) {
         let from = self.changes.partition_point(|c| c.old.end < rows.start);
         let to = self.changes.partition_point(|c| c.old.start <= rows.end);
@@ -151,8 +151,8 @@ impl Track {
         self.compare(from..to, old, new);
     }
 
-    /// Drops the changes if the two texts are the same: they make up for each other, however
-    /// far apart they lie. Returns whether it did.
+    /// Drops the changes if both texts are equal: the changes cancel out, at any distance from each
+    /// other. Returns whether it did.
     pub fn drop_made_up(&mut self) -> bool {
         let made_up = !self.changes.is_empty()
             && self.base.len_bytes() == self.current.len_bytes()
@@ -178,9 +178,9 @@ impl Track {
         }
     }
 
-    /// Makes an edit in the current text only, and finds out what differs there now.
+    /// Applies an edit to the current text only and recomputes the changes there.
     ///
-    /// `met` are the changes it meets, by index.
+    /// `met` are the indexes of the changes it overlaps.
     fn edit_current(&mut self, edit: &LineEdit, met: Range<usize>) {
         if met.len() == 1 && self.edit_within(edit, met.start) {
             return;
@@ -193,7 +193,7 @@ impl Track {
             start = start.min(first.new.start);
             end = end.max(last.new.end);
         }
-        // A change without a line between is met as well.
+        // A directly adjacent change counts as overlapped.
         let above = from.checked_sub(1).and_then(|at| self.changes.get(at));
         if let Some(above) = above.filter(|above| above.new.end == start) {
             start = above.new.start;
@@ -210,10 +210,11 @@ impl Track {
         self.compare(from..to, old, start..end.saturating_add_signed(grown));
     }
 
-    /// Makes an edit inside one change without comparing the rest of it, if that can find
-    /// nothing new: no line of a change is on both sides, so only the added ones could be.
+    /// Applies an edit inside one change without comparing the rest of it, if the comparison cannot
+    /// find anything new: both sides of a change share no line, so only an added line could match.
     ///
-    /// Returns whether it did. What comes back in a very large change is not looked for.
+    /// Returns whether it did. In a very large change, added lines that match the base are not
+    /// looked for.
     fn edit_within(&mut self, edit: &LineEdit, at: usize) -> bool {
         let Some(change) = self.changes.get(at) else {
             return false;
@@ -239,7 +240,7 @@ impl Track {
         true
     }
 
-    /// Compares rows of both texts, and puts what differs in the place of the changes `met`.
+    /// Compares rows of both texts and replaces the changes `met` by the differences.
     fn compare(&mut self, met: Range<usize>, old: Range<usize>, new: Range<usize>) {
         let found = changes_in(&self.base, old, &self.current, new);
         if met.is_empty() && found.is_empty() {
@@ -255,8 +256,8 @@ impl Track {
         slide_all(&self.base, &self.current, changes, found);
     }
 
-    /// Compares the change at this index and the one above it together, if one of them could
-    /// slide to the other: they may make up for each other. Returns whether it did.
+    /// Compares the change at this index and the one above it together, if one could slide to the
+    /// other: they may cancel out. Returns whether it did.
     fn reunite(&mut self, at: usize) -> bool {
         let above = at.checked_sub(1).and_then(|above| self.changes.get(above));
         let (Some(above), Some(below)) = (above, self.changes.get(at)) else {
@@ -272,7 +273,7 @@ impl Track {
         true
     }
 
-    /// Returns whether two neighbours could slide to each other.
+    /// Returns whether two neighboring changes could slide to each other.
     fn can_meet(&self, above: &Change, below: &Change) -> bool {
         let gap = below.new.start - above.new.end;
         let down = slack(&self.base, &self.current, above, 0, gap).1;
@@ -280,8 +281,8 @@ impl Track {
         up + down >= gap
     }
 
-    /// Compares the change at this index and the one above it together, if no line is left
-    /// between them that holds them apart.
+    /// Compares the change at this index and the one above it together, if no unchanged line
+    /// separates them.
     fn join(&mut self, at: usize) {
         let above = at.checked_sub(1).and_then(|above| self.changes.get(above));
         let (Some(above), Some(below)) = (above, self.changes.get(at)) else {
@@ -295,7 +296,7 @@ impl Track {
         self.compare(at - 1..at + 1, old, new);
     }
 
-    /// Moves all changes from this index on.
+    /// Shifts all changes from this index on.
     fn shift(&mut self, from: usize, old: isize, new: isize) {
         if (old == 0 && new == 0) || from >= self.changes.len() {
             return;
@@ -305,10 +306,10 @@ impl Track {
         }
     }
 
-    /// Makes an insertion of the user's where lines were deleted, some of which it brings back.
+    /// Applies a user's insertion at a deletion, if it restores some of the deleted lines.
     ///
-    /// What comes back is no longer changed; what is new is the user's. Returns whether any
-    /// line came back.
+    /// Restored lines are no longer changed; new lines are the user's. Returns whether any line was
+    /// restored.
     fn bring_back(&mut self, at: usize, edit: &LineEdit) -> bool {
         let Some(deleted) = self.changes.get(at).cloned() else {
             return false;
