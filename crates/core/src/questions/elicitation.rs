@@ -1,4 +1,4 @@
-//! Forms to fill in and pages to open, and the replies to their requests.
+//! Elicitations: forms and pages, their answers and the replies to their requests.
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -15,7 +15,7 @@ use acp::{ToolCallId, client};
 pub struct Elicitation {
     pub message: String,
     pub ask: Ask,
-    /// Set by tools of Neovim; the protocol has none.
+    /// Set by Neovim's tools; the protocol has no such field.
     pub importance: Option<Importance>,
 }
 
@@ -38,7 +38,7 @@ pub enum ElicitationAnswer {
     Cancel,
 }
 
-/// A page the user has opened.
+/// A page the user opened.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub agent: AgentKey,
@@ -48,7 +48,7 @@ pub(super) struct Opened {
 }
 
 impl Importance {
-    /// Reads one by its name.
+    /// Parses the name of an importance.
     pub fn of(name: &Json) -> Option<Self> {
         let all = [Self::Low, Self::Medium, Self::High, Self::Critical];
         all.into_iter().find(|one| name == one.name())
@@ -76,7 +76,7 @@ impl ElicitationAnswer {
 }
 
 impl Questions {
-    /// Asks by a form or a page.
+    /// Asks a question by a form or a page.
     pub fn elicit(
         &mut self,
         session: SessionKey,
@@ -115,7 +115,7 @@ impl Elicitation {
         matches!(&self.ask, Ask::Page { id, .. } if id == name)
     }
 
-    /// Returns the page that an answer opens.
+    /// Returns the page that an answer opens, if any.
     pub(super) fn opened(&self, question: &Question, end: &End) -> Option<Opened> {
         match (&self.ask, end) {
             (
@@ -159,7 +159,7 @@ impl Elicitation {
         }
     }
 
-    /// Returns the notice about an answer: the answer, and the first line of the question.
+    /// Returns the notice about an answer: the answer and the first line of the question.
     pub(super) fn told(&self, answer: &ElicitationAnswer) -> String {
         let message = self.message.trim().lines().next().unwrap_or_default();
         let message = match (message, &self.ask) {

@@ -1,11 +1,11 @@
 //! Questions that wait for the user: permissions, forms and pages, in one queue over all sessions;
 //! and the rules that answer some permissions.
 //!
-//! Invariants: a question in the queue has had no answer, and leaving the queue and being answered
-//! are one step. One question is shown at a time, and it stays until it is answered, unless another
-//! one is brought forward.
+//! Invariants: a question in the queue is unanswered, and it leaves the queue and is answered in
+//! one step. One question is shown at a time, and it stays until it is answered, unless another one
+//! is brought forward.
 //!
-//! This room knows no sessions and no files. It takes facts about them as arguments; the rooms
+//! This room knows neither sessions nor files. It takes facts about them as arguments; the rooms
 //! above carry out its [`Outcome`]s in order.
 
 pub mod elicitation;
@@ -30,8 +30,8 @@ use elicitation::{Elicitation, ElicitationAnswer, Opened};
 use permission::{Decision, Permission};
 use rules::{Check, Rules};
 
-/// All questions without an answer. An agent waits for its answers, so there are few; one that
-/// asks without end fills its own transcript first.
+/// All unanswered questions. An agent waits for its answers, so there are few; an agent that asks
+/// endlessly fills its own transcript first.
 #[derive(Debug, Default)]
 pub struct Questions {
     rules: Rules,
@@ -43,13 +43,13 @@ pub struct Questions {
     forward: Option<QuestionId>,
     /// The question on the screen.
     shown: Option<QuestionId>,
-    /// Tool calls of earlier permissions: some agents use one id for all their questions.
+    /// Tool calls of earlier permissions: some agents reuse one id for all their questions.
     known: HashSet<(SessionKey, ToolCallId)>,
-    /// Pages the user has opened, until the agent says that they are done.
+    /// Pages the user opened, until the agent reports them as done.
     opened: Vec<Opened>,
-    /// The screen shows another question than it should, or an old state of it.
+    /// The screen shows another question than the one to show, or an old state of it.
     is_dirty: bool,
-    /// The rules that wait for resolved paths.
+    /// Rules that wait for resolved paths.
     pub(crate) checks: Pending<reply::Resolved, Check>,
 }
 
@@ -58,7 +58,7 @@ pub struct Question {
     pub id: QuestionId,
     pub session: SessionKey,
     pub asker: Asker,
-    /// The tool call it is about.
+    /// The tool call the question is about.
     pub tool: Option<ToolCallId>,
     pub content: Content,
 }
@@ -77,13 +77,13 @@ pub enum Answer {
     Elicitation(ElicitationAnswer),
 }
 
-/// A consequence of a question, which the rooms above carry out.
+/// A consequence of a question, carried out by the rooms above.
 #[derive(Debug)]
 pub enum Outcome {
     Effect(Effect),
-    /// The transcript of a session tells the user something.
+    /// A notice to the user in a session's transcript.
     Notice(SessionKey, Level, String),
-    /// The host resolves paths before a rule allows a question.
+    /// The host resolves paths before a rule allows the request.
     Resolve(Check),
     /// The user is asked about a tool call.
     Asked(SessionKey, ToolCallId),
@@ -93,19 +93,19 @@ pub enum Outcome {
 
 pub type Outcomes = Vec<Outcome>;
 
-/// The end of a question.
+/// The way a question ends.
 #[derive(Debug)]
 pub(crate) enum End {
     Answer(Answer),
-    /// A rule chooses an option.
+    /// A rule chose an option.
     Rule(String, usize),
-    /// The turn, the session or the agent ends.
+    /// The turn, the session or the agent ended.
     Cancelled,
-    /// The asker has cancelled its request.
+    /// The asker cancelled its request.
     Withdrawn,
 }
 
-/// The number of opened pages to remember; forgetting the oldest costs a line in the chat.
+/// Maximum number of opened pages to remember; forgetting the oldest only costs a line in the chat.
 const OPENED: usize = 100;
 
 impl Question {
@@ -123,12 +123,12 @@ impl Question {
         }
     }
 
-    /// Tells whether the question waits for the user, and not for the rules.
+    /// Returns whether the question waits for the user rather than the rules.
     fn is_asked(&self) -> bool {
         self.permission().is_none_or(Permission::is_asked)
     }
 
-    /// Tells whether it shows a tool call as the transcript has it.
+    /// Returns whether the question shows this tool call as it is in the transcript.
     fn is_about(&self, session: SessionKey, tool: &ToolCallId) -> bool {
         let is_apart = self.permission().is_some_and(Permission::is_apart);
         self.session == session && self.tool.as_ref() == Some(tool) && !is_apart
@@ -140,12 +140,12 @@ impl Questions {
         self.rules = rules;
     }
 
-    /// Returns all questions without an answer, oldest first.
+    /// Returns all unanswered questions, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Question> {
         self.queue.iter()
     }
 
-    /// Returns those that wait for the user, oldest first.
+    /// Returns the questions that wait for the user, oldest first.
     pub fn asked(&self) -> impl Iterator<Item = &Question> {
         self.iter().filter(|question| question.is_asked())
     }
@@ -158,18 +158,18 @@ impl Questions {
         self.queue.iter_mut().find(|question| question.id == id)
     }
 
-    /// Tells whether one of a session's questions waits for the user.
+    /// Returns whether a question of this session waits for the user.
     pub fn wait_in(&self, session: SessionKey) -> bool {
         self.asked().any(|question| question.session == session)
     }
 
-    /// Tells whether a question shows a tool call as the transcript has it.
+    /// Returns whether any question shows this tool call as it is in the transcript.
     pub fn are_about(&self, session: SessionKey, tool: &ToolCallId) -> bool {
         self.iter().any(|question| question.is_about(session, tool))
     }
 
-    /// Returns the question to show: one that was brought forward, or the one on the screen, or
-    /// the oldest.
+    /// Returns the question to show: the one brought forward, else the one on the screen, else the
+    /// oldest.
     pub fn front(&self) -> Option<&Question> {
         let find = |id: Option<QuestionId>| {
             let id = id?;
@@ -180,23 +180,23 @@ impl Questions {
             .or_else(|| self.asked().next())
     }
 
-    /// Returns how many questions wait behind the one to show.
+    /// Returns the number of questions waiting behind the one to show.
     pub fn behind(&self) -> usize {
         self.asked().count().saturating_sub(1)
     }
 
-    /// Shows a question before the older ones.
+    /// Shows a question before older ones.
     pub fn bring_forward(&mut self, id: QuestionId) {
         self.forward = self.get(id).map(|question| question.id);
         self.is_dirty = true;
     }
 
-    /// Notes that the screen shows another question, or other facts about it.
+    /// Marks the question on the screen as outdated.
     pub fn touch(&mut self) {
         self.is_dirty = true;
     }
 
-    /// Notes that a tool call changes, which the question to show may be about.
+    /// Marks the question on the screen as outdated if it is about this tool call.
     pub fn touch_about(&mut self, session: SessionKey, tool: &ToolCallId) {
         let front = self.front();
         self.is_dirty |= front.is_some_and(|question| question.is_about(session, tool));
@@ -206,13 +206,13 @@ impl Questions {
         self.is_dirty
     }
 
-    /// Notes that the screen gets the question to show as it is now.
+    /// Records that the screen now shows the question to show.
     pub fn show(&mut self) {
         self.shown = self.front().map(|question| question.id);
         self.is_dirty = false;
     }
 
-    /// Asks for a permission; the rules are to be consulted next.
+    /// Adds a permission to the queue; the caller then consults the rules.
     pub fn ask(
         &mut self,
         session: SessionKey,
@@ -243,13 +243,13 @@ impl Questions {
         id
     }
 
-    /// Notes that a permission names a tool call; tells whether an earlier one did.
+    /// Records that a permission names a tool call; returns whether an earlier one did.
     pub fn is_repeated(&mut self, session: SessionKey, tool: &ToolCallId) -> bool {
         !self.known.insert((session, tool.clone()))
     }
 
-    /// Fixes the call that the open permission about a tool call shows: its agent reuses the id for
-    /// another one. Tells whether there is such a permission.
+    /// Fixes the call shown by the open permission about a tool call, because its agent reuses the
+    /// id for another call. Returns whether there is such a permission.
     pub fn set_apart(
         &mut self,
         session: SessionKey,
@@ -266,7 +266,7 @@ impl Questions {
         is_open
     }
 
-    /// Takes the user's answer to a question; a wrong one leaves it open.
+    /// Applies the user's answer to a question; an invalid one leaves it open.
     pub fn answer(&mut self, id: QuestionId, answer: Answer, out: &mut Outcomes) {
         let question = self.asked().find(|question| question.id == id);
         let checked = match (question.map(|question| &question.content), &answer) {
@@ -300,8 +300,7 @@ impl Questions {
         }
     }
 
-    /// Withdraws the question of a request that its asker has cancelled; tells whether there is
-    /// one.
+    /// Withdraws the question of a request that its asker cancelled; returns whether there was one.
     pub fn withdraw(&mut self, asker: &Asker, out: &mut Outcomes) -> bool {
         let question = self.take(|question| question.asker == *asker);
         let is_open = question.is_some();
@@ -311,7 +310,7 @@ impl Questions {
         is_open
     }
 
-    /// Answers the request of a question that has left the queue.
+    /// Answers the request of a question that left the queue.
     fn end(&mut self, question: Question, end: End, out: &mut Outcomes) {
         match &question.content {
             Content::Permission(permission) => permission.end(&question, end, out),
@@ -325,9 +324,9 @@ impl Questions {
         }
     }
 
-    /// Takes the report that what a page was for is done.
+    /// Handles the agent's report that a page is done.
     pub fn page_is_done(&mut self, agent: AgentKey, name: &str, out: &mut Outcomes) {
-        // It was done without this client's help: the user need not open it.
+        // It was done outside this client: the user need not open it.
         let open = self.take(|question| match &question.content {
             Content::Elicitation(asked) => {
                 question.asker.agent() == Some(agent) && asked.is_page(name)
@@ -355,12 +354,12 @@ impl Questions {
         Some(self.queue.remove(index))
     }
 
-    /// Forgets what a closed session's questions were about.
+    /// Forgets the tool calls of a closed session's questions.
     pub fn forget_session(&mut self, session: SessionKey) {
         self.known.retain(|(known, _)| *known != session);
     }
 
-    /// Forgets the pages that were opened for an agent that has ended.
+    /// Forgets the pages opened for an agent that ended.
     pub fn forget_agent(&mut self, agent: AgentKey) {
         self.opened.retain(|opened| opened.agent != agent);
     }

@@ -1,6 +1,6 @@
-//! A permission to ask for: its options, the call it shows, and the state of the rules' work on it.
+//! A permission request: its options, the call it shows, and the progress of the rules.
 //!
-//! Invariant: no rule allows a call that the user has read; it may show something else since.
+//! Invariant: no rule allows a call that the user has read, since it may show something else now.
 
 use super::elicitation::json;
 use super::{Answer, End, Outcome, Outcomes, Question};
@@ -14,13 +14,13 @@ use acp::{OptionKind, PermissionOption, ToolCallId, client};
 #[derive(Debug)]
 pub struct Permission {
     pub options: Vec<PermissionOption>,
-    /// The call it shows, if not the transcript's: the agent has reused the id, or one of Neovim's
-    /// tools asks.
+    /// The call it shows instead of the transcript's: set if the agent reused the id, or if one of
+    /// Neovim's tools asks.
     own: Option<Box<ToolCall>>,
-    /// The call as this request alone shows it, if an earlier request has named the same one.
+    /// The call as this request alone shows it, if an earlier request named the same call.
     alone: Option<Box<ToolCall>>,
     pub(super) stage: Stage,
-    /// The user has seen a command or a path: no rule allows it now.
+    /// The user has seen a command or a path, so no rule may allow the call.
     pub(super) has_shown_something: bool,
 }
 
@@ -30,11 +30,11 @@ pub(super) enum Stage {
     New,
     /// The user is asked.
     Asked,
-    /// A rule allows it once the host has resolved its paths; the user may have been asked before.
+    /// A rule allows the call once the host has resolved its paths; the user may already be asked.
     Resolving { is_asked: bool },
 }
 
-/// The end of a permission.
+/// The outcome of a permission.
 #[derive(Debug)]
 pub struct Decision {
     pub id: QuestionId,
@@ -42,15 +42,15 @@ pub struct Decision {
     pub tool: ToolCallId,
     /// The chosen option.
     pub option: Option<String>,
-    /// The number of the rule that has chosen it.
+    /// The number of the rule that chose it.
     pub rule: Option<usize>,
-    /// Whether that option allows the call.
+    /// Whether the chosen option allows the call.
     pub is_allowed: Option<bool>,
 }
 
 impl Permission {
-    /// Returns the permission of an agent; `alone` is the call as this request shows it, if an
-    /// earlier request has named the same one.
+    /// Returns an agent's permission; `alone` is the call as this request shows it, if an earlier
+    /// request named the same call.
     pub fn of_agent(options: Vec<PermissionOption>, alone: Option<ToolCall>) -> Self {
         Self {
             options,
@@ -61,8 +61,8 @@ impl Permission {
         }
     }
 
-    /// Returns the permission of one of Neovim's tools, which shows this call and not the agent's
-    /// words about it.
+    /// Returns the permission of one of Neovim's tools; it shows this call, not the agent's
+    /// description of it.
     pub fn of_tool(options: Vec<PermissionOption>, call: ToolCall) -> Self {
         Self {
             own: Some(Box::new(call)),
@@ -77,7 +77,7 @@ impl Permission {
         )
     }
 
-    /// Tells whether it shows another call than the transcript.
+    /// Returns whether it shows another call than the transcript.
     pub(super) fn is_apart(&self) -> bool {
         self.own.is_some()
     }
@@ -91,7 +91,7 @@ impl Permission {
         self.own.as_deref().or(known)
     }
 
-    /// Returns the call the rules may read: as this request shows it, without an earlier one.
+    /// Returns the call for the rules to read, without the parts that only earlier requests showed.
     pub fn call_for_rules<'a>(&'a self, known: Option<&'a ToolCall>) -> Option<&'a ToolCall> {
         self.alone.as_deref().or_else(|| self.call(known))
     }
@@ -103,7 +103,7 @@ impl Permission {
     /// Checks an answer.
     ///
     /// # Errors
-    /// There is no such option, for the user.
+    /// Returns a sentence for the user if there is no such option.
     pub(super) fn check(&self, option: &str) -> Result<(), String> {
         if self.option(option).is_some() {
             return Ok(());
@@ -147,7 +147,7 @@ impl Permission {
             None => Ok(json(client::cancelled())),
         };
         out.push(Outcome::Reply(question.asker.clone(), reply));
-        // One that ends before it was shown was not announced.
+        // A permission that ends before it was shown was not announced.
         if self.is_asked() || rule.is_some() {
             out.push(Outcome::Effect(emit(Announcement::PermissionAnswered {
                 session,

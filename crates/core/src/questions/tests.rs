@@ -1,4 +1,4 @@
-//! Random lives of the queue: each request gets one reply, and the question on the screen stays.
+//! Random lives of the queue: each request gets one reply, and the shown question stays.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The queue, and the replies to the requests that were made to it.
+/// The queue, and the replies to its requests.
 #[derive(Default)]
 struct Life {
     questions: Questions,

@@ -1,6 +1,6 @@
-//! How a question by a form or a page looks: its lines, and what each of them stands for.
+//! The lines of a form or a page in the question window, and the meaning of each line.
 //!
-//! Invariant: as many rows as lines; every field has a row that can be gone to.
+//! Invariant: there is one row per line, and every field has a row the cursor can reach.
 
 #[cfg(test)]
 mod tests;
@@ -10,28 +10,28 @@ use crate::form::{Ask, Choice, Entry, Field, Form, Kind, Mistakes};
 use crate::render::toolview::{push, whole_line};
 use crate::spine::view::{ElicitationView, Group, Line};
 
-/// What a line stands for.
+/// The meaning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Row {
-    /// Words.
+    /// Text without a function.
     Text,
     /// The title of a field.
     Title(usize),
-    /// What stands in a field: the first line of it, or another.
+    /// The value of a field: its first line, or a further one.
     Value(usize),
     More(usize),
-    /// A field that is a box to tick.
+    /// A checkbox.
     Flag(usize),
-    /// A choice of a field, by their numbers.
+    /// The numbers of a field and of one of its choices.
     Choice(usize, usize),
     Act(Act),
 }
 
-/// What can be done about a question.
+/// An action on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     Submit,
-    /// To a question without fields.
+    /// For a question without fields.
     Yes,
     No,
     Open,
@@ -41,7 +41,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// Returns its name in the configuration's keys.
+    /// Returns the action's name in the configured keys.
     pub fn name(self) -> &'static str {
         match self {
             Act::Submit => "submit",
@@ -54,7 +54,7 @@ impl Act {
         }
     }
 
-    /// Tells whether what is filled in is lost by it.
+    /// Returns whether the action discards the entries.
     pub fn drops(self) -> bool {
         matches!(self, Act::Decline | Act::Dismiss)
     }
@@ -72,7 +72,7 @@ impl Act {
     }
 }
 
-/// What has been entered so far.
+/// The user's entries so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
     pub entries: Vec<Entry>,
@@ -80,7 +80,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Returns what stands in a question's fields before anything is entered.
+    /// Returns the initial entries of a question.
     pub fn of(ask: &Ask) -> Self {
         Self {
             entries: match ask {
@@ -91,12 +91,12 @@ impl Draft {
         }
     }
 
-    /// Tells whether something stands in the fields that the question did not come with.
+    /// Returns whether the entries differ from the initial ones.
     pub fn is_filled_in(&self, ask: &Ask) -> bool {
         self.entries != Self::of(ask).entries
     }
 
-    /// Ticks or unticks a box, or takes or leaves a choice.
+    /// Toggles a checkbox or a choice.
     pub fn toggle(&mut self, form: &Form, row: Row) {
         let (number, choice) = match row {
             Row::Flag(number) => (number, 0),
@@ -123,7 +123,7 @@ impl Draft {
         self.forgive(number);
     }
 
-    /// Puts a text into a field.
+    /// Sets the text of a field.
     pub fn write(&mut self, number: usize, text: String) {
         if let Some(Entry::Text(entry)) = self.entries.get_mut(number)
             && *entry != text
@@ -133,12 +133,12 @@ impl Draft {
         }
     }
 
-    /// Forgets what was wrong with a field: it has changed since.
+    /// Removes the mistake of a field, because its entry changed.
     fn forgive(&mut self, number: usize) {
         self.mistakes.retain(|(wrong, _)| *wrong != number);
     }
 
-    /// Returns the text in a field that one is typed into.
+    /// Returns the text of a field, if the user can type into it.
     pub fn text(&self, form: &Form, number: usize) -> Option<&str> {
         let is_known = !matches!(form.fields.get(number)?.kind, Kind::Unknown(_));
         match self.entries.get(number) {
@@ -148,7 +148,7 @@ impl Draft {
     }
 }
 
-/// Returns what can be done about a question, in the order of the lines.
+/// Returns the actions on a question, in the order of their lines.
 pub fn acts(ask: &Ask) -> Vec<Act> {
     match ask {
         Ask::Form(form) if form.fields.is_empty() => vec![Act::Yes, Act::No, Act::Dismiss],
@@ -160,7 +160,7 @@ pub fn acts(ask: &Ask) -> Vec<Act> {
     }
 }
 
-/// Renders a question; `key_of` says which key does what.
+/// Renders a question; `key_of` returns the key of an action.
 pub fn render(
     view: &ElicitationView,
     draft: &Draft,
@@ -182,7 +182,7 @@ pub fn render(
     (page.lines, page.rows)
 }
 
-/// Returns the rows that one goes to one after another: one for each field, and the acts.
+/// Returns the rows the cursor stops at: one for each field, then the actions.
 pub fn stops(rows: &[Row], draft: &Draft) -> Vec<usize> {
     let mut stops = Vec::new();
     let mut last_field = None;
@@ -230,7 +230,7 @@ impl Rendered {
         }
     }
 
-    /// Leaves a line free, unless it would be the first.
+    /// Adds an empty line, unless it would be the first.
     fn gap(&mut self) {
         if self.lines.last().is_some_and(|line| !line.text.is_empty()) {
             self.add(Line::default(), Row::Text);

@@ -1,4 +1,4 @@
-//! Renders questions with drafts of their answers to lines.
+//! Renders questions and drafts of their answers.
 
 use serde_json::{Value as Json, json};
 

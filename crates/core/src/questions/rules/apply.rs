@@ -1,7 +1,7 @@
-//! Rules answer questions: when one comes, and again when an update shows more of it.
+//! Applies the rules to a question when it arrives, and again when an update adds to it.
 //!
-//! Invariants: a question is shown only if no rule answers it; a rule that allows paths also allows
-//! the targets of their links; a question the user has begun to answer is left to them.
+//! Invariants: a question is shown only if no rule answers it; a rule that allows paths must also
+//! allow the targets of their links; a question the user has begun to answer is left to them.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,11 @@ use crate::spine::event::ReviewAction;
 use crate::spine::ids::{QuestionId, SessionKey};
 use acp::{OptionKind, PermissionOption, ToolCallId};
 
-/// Paths to resolve before a rule allows a question.
+/// Paths to resolve before a rule may allow a request.
 #[derive(Debug)]
 pub struct Check {
     pub question: QuestionId,
-    /// As the request has them.
+    /// As the request names them.
     pub paths: Vec<PathBuf>,
 }
 
@@ -29,14 +29,14 @@ pub struct Facts {
     pub asked: Asked,
     /// The folders the session may work in.
     pub roots: Vec<PathBuf>,
-    /// The call in a few words.
+    /// A short description of the call.
     pub title: String,
-    /// The user has decided about a hunk of it.
+    /// The user has already decided about one of its hunks.
     pub has_begun: bool,
 }
 
 impl Questions {
-    /// Has the rules answer a question, or the user.
+    /// Lets the rules answer a question, or else asks the user.
     pub fn consult(&mut self, id: QuestionId, facts: &Facts, out: &mut Outcomes) {
         let Some(permission) = self.permission_mut(id) else {
             return;
@@ -47,7 +47,7 @@ impl Questions {
         }
         match self.rules.decide(&facts.asked, &facts.roots) {
             Verdict::Reject(rule) => self.rule(id, ReviewAction::Reject, &[rule], facts, out),
-            // Only the user may allow what they have read: something else may stand there now.
+            // Only the user may allow a call they have read: it may show something else now.
             Verdict::Allow(_) if has_shown_something => {}
             Verdict::Allow(by) => {
                 let paths = facts.asked.to_resolve(&self.rules, &by);
@@ -67,7 +67,7 @@ impl Questions {
         }
     }
 
-    /// Goes on once the host has resolved paths.
+    /// Continues with the paths the host has resolved.
     pub fn resolved(
         &mut self,
         check: &Check,
@@ -88,7 +88,7 @@ impl Questions {
         let is_same = |by: &[usize]| facts.asked.to_resolve(rules, by) == check.paths;
         match rules.decide(&facts.asked, &facts.roots) {
             Verdict::Allow(by) if is_same(&by) && !facts.has_begun => {}
-            // The agent has shown more since, or the user has decided something.
+            // The agent has added to the request since, or the user has decided something.
             _ => return self.consult(id, &facts, out),
         }
         let asked = &mut facts.asked;
@@ -106,8 +106,7 @@ impl Questions {
         }
     }
 
-    /// Returns the questions to consult the rules about again when an update has changed a tool
-    /// call.
+    /// Returns the questions whose rules must be consulted again after a tool call changed.
     pub fn to_consult_again(&self, session: SessionKey, tool: &ToolCallId) -> Vec<QuestionId> {
         let is_still = |permission: &Permission| permission.stage == Stage::Asked;
         let is_meant = |question: &&Question| {
@@ -124,7 +123,7 @@ impl Questions {
         self.get_mut(id)?.permission_mut()
     }
 
-    /// Answers a question as rules say; without a fitting option the user is asked.
+    /// Answers a question as the rules decided; without a matching option the user is asked.
     fn rule(
         &mut self,
         id: QuestionId,
@@ -152,7 +151,7 @@ impl Questions {
         self.end(question, End::Rule(option, rule), out);
     }
 
-    /// Asks the user, unless they are asked already.
+    /// Asks the user, unless they are already being asked.
     fn ask_user(&mut self, id: QuestionId, facts: &Facts, out: &mut Outcomes) {
         let Some(question) = self.get_mut(id) else {
             return;
@@ -174,7 +173,7 @@ impl Questions {
 }
 
 impl Asked {
-    /// Returns the paths that must be known to lead nowhere else before these rules may allow it.
+    /// Returns the paths to resolve before these rules may allow the request.
     fn to_resolve(&self, rules: &Rules, by: &[usize]) -> Vec<PathBuf> {
         let paths = rules.look_at_paths(by).then_some(&self.paths);
         let paths = paths.into_iter().flatten();
@@ -182,9 +181,9 @@ impl Asked {
     }
 }
 
-/// Returns the option that does this once; for a rejection also the one that does it always.
+/// Returns the option for this action, once; for a rejection also the one that rejects always.
 ///
-/// Of several options that allow, only the user knows the right one.
+/// If several options allow, only the user knows which one is right.
 fn option_for(action: ReviewAction, options: &[PermissionOption]) -> Option<&str> {
     let of_kind = |kind: OptionKind| {
         let fitting = options.iter().filter(move |option| option.kind == kind);
@@ -202,7 +201,7 @@ fn option_for(action: ReviewAction, options: &[PermissionOption]) -> Option<&str
                 .or_else(|| always.next())
         }
     };
-    // An id that several have does not say which of them is meant.
+    // An id shared by several options is ambiguous.
     let has = |id: &&str| options.iter().filter(|option| option.id == *id).count();
     chosen.filter(|id| has(id) == 1)
 }

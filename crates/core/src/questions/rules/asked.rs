@@ -1,7 +1,7 @@
-//! What a permission request shows of itself, in the words that rules are made of.
+//! The facts of a permission request that rules match.
 //!
-//! Invariant: nothing that is shown is left out of `paths`, `changes` or `all_text`; where that
-//! cannot be told, the request is unclear.
+//! Invariant: everything the request shows is in `paths`, `changes` or `all_text`. If that is
+//! uncertain, the request is unclear.
 
 use std::path::{Path, PathBuf};
 
@@ -13,40 +13,40 @@ use crate::render::toolcall::ToolCall;
 use crate::text::paths::normalized;
 use acp::{Content, ToolContent, ToolKind};
 
-/// A request, as far as rules look at it.
+/// A request, reduced to the facts that rules match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// The agent's name in the config.
     pub agent: String,
-    /// What the agent calls it.
+    /// The kind the agent declares.
     pub kind: ToolKind,
-    /// What it does to files by what it shows, whatever it is called.
+    /// Its visible effects on files, regardless of its declared kind.
     pub changes: Vec<ToolKind>,
     /// All the paths it names, absolute and clean.
     pub paths: Vec<PathBuf>,
-    /// The command line it would run.
+    /// The command line to run.
     pub command: Option<String>,
-    /// The commands in it; `None` if they are not understood.
+    /// The commands in it; `None` if it cannot be parsed.
     pub parts: Option<Vec<Words>>,
-    /// Where it would run it.
+    /// The folder in which the command line runs.
     pub cwd: PathBuf,
-    /// All the folders that its commands would run in: they may go into others.
+    /// All folders its commands may run in, after any `cd`.
     pub folders: Vec<PathBuf>,
-    /// All that may be a command, for those who look for one that must not be.
+    /// All text that may contain a command; rules that reject or ask search it.
     pub all_text: String,
-    /// The texts in it, each of which may be a path as a whole.
+    /// All its strings; each may be a path.
     pub strings: Vec<String>,
-    /// What it says to people.
+    /// Its descriptions for people.
     pub said: String,
-    /// There is something in it that nobody here understands.
+    /// It contains something that cannot be understood.
     pub is_unclear: bool,
 }
 
-/// How an older version of an agent marks a file that goes.
+/// The mark for a deleted file in an older version of an agent.
 const DELETED: &str = "[file deleted]";
 
 impl Asked {
-    /// Reads what a tool call shows; relative paths are in `cwd`.
+    /// Reads the facts of a tool call; relative paths are in `cwd`.
     pub fn of(tool: &ToolCall, agent: &str, cwd: &Path) -> Self {
         let mut asked = Self {
             agent: agent.to_owned(),
@@ -90,19 +90,19 @@ impl Asked {
         asked
     }
 
-    /// Returns what it is called and what it does.
+    /// Returns its declared kind and the kinds of its effects.
     pub fn kinds(&self) -> impl Iterator<Item = &ToolKind> {
         let runs = self.command.is_some().then_some(&ToolKind::Execute);
         std::iter::once(&self.kind).chain(&self.changes).chain(runs)
     }
 
-    /// Tells whether a command would run in these folders alone.
+    /// Returns whether all its commands run within these folders.
     pub fn is_within(&self, roots: &[PathBuf]) -> bool {
         let is_in = |folder: &PathBuf| roots.iter().any(|root| folder.starts_with(root));
         self.folders.iter().all(is_in)
     }
 
-    /// Tells whether it names a command or a path, if only in words.
+    /// Returns whether it names a command or a path, even if only in a description.
     pub fn names_something(&self) -> bool {
         let has_words = |text: &str| text.split_whitespace().nth(1).is_some();
         has_words(&self.all_text)
@@ -111,7 +111,7 @@ impl Asked {
             || !self.paths.is_empty()
     }
 
-    /// Returns it as if what it says to people were a command.
+    /// Returns the request with its descriptions in the place of its text.
     pub fn as_said(&self) -> Self {
         Self {
             all_text: self.said.clone(),
@@ -121,7 +121,7 @@ impl Asked {
         }
     }
 
-    /// A command may be said in words to people: there alone, or another one than in the input.
+    /// Reads the title and the content: a command may be there alone, or differ from the input's.
     fn read_words(&mut self, tool: &ToolCall) {
         let may_run = matches!(
             self.kind,
@@ -130,7 +130,7 @@ impl Asked {
         if !may_run && self.command.is_none() {
             return;
         }
-        // Others tell there what the input is, with its patches.
+        // Here the title describes the input, which may contain patches.
         if may_run && self.kind != ToolKind::Execute && is_some(tool.raw_input.as_ref()) {
             self.said.push_str(&tool.title);
             return;
@@ -143,7 +143,7 @@ impl Asked {
         }
     }
 
-    /// Takes the command apart, and notes whether it is told in one way only.
+    /// Parses the command; the request is unclear if that fails or if it names more than one.
     fn read_command(&mut self, input: &Map<String, Value>) {
         let given = |name: &str| input.get(name).filter(|value| !is_nothing(value));
         let told: Vec<&Value> = ["command", "cmd", "commands"]
@@ -170,7 +170,7 @@ impl Asked {
         let is_lines = given("commands").is_some();
         let args = args.map(words);
         self.parts = match (told, words(told), args) {
-            // Each is a line of its own, with its own quotes.
+            // Each item is a separate line, with its own quotes.
             (_, Some(lines), None) if is_lines => lines
                 .iter()
                 .map(|line| shell::commands(line))
@@ -189,7 +189,7 @@ impl Asked {
         self.is_unclear |= self.command.is_none() || self.parts.is_none();
     }
 
-    /// Finds the folders that the commands run in.
+    /// Finds the folders in which the commands run.
     fn find_folders(&mut self) {
         if self.command.is_none() {
             return;
@@ -199,7 +199,7 @@ impl Asked {
             match shell::moves_to(words) {
                 shell::Move::Nowhere => {}
                 shell::Move::To(folder) if !is_odd(folder) && self.folders.len() < MAX_FOLDERS => {
-                    // Whether the ones before it went well, nobody knows.
+                    // The earlier commands may fail, so the old folders stay possible.
                     let to = |from: &PathBuf| normalized(&from.join(folder));
                     let all: Vec<PathBuf> = self.folders.iter().map(to).collect();
                     self.folders.extend(all);
@@ -218,7 +218,7 @@ impl Asked {
         if path.is_empty() {
             return;
         }
-        // Whoever opens it may take such a name for another one.
+        // The program that opens it may read such a name differently.
         let is_escaped = path.len() < text.len() && path.contains('%');
         self.is_unclear |= is_escaped || is_odd(path);
         let path = normalized(&cwd.join(path));
@@ -228,11 +228,11 @@ impl Asked {
     }
 }
 
-/// So many folders a line may go through.
+/// Maximum number of folders to track for one line.
 const MAX_FOLDERS: usize = 8;
 
-/// Tells whether a path may lead elsewhere than its parts say: `..` is behind a link not what is
-/// above its name.
+/// Returns whether a path may lead elsewhere than its components say: after a symbolic link, `..`
+/// is not the parent of the link's name.
 pub(super) fn is_odd(path: &str) -> bool {
     path.starts_with('~')
         || path.starts_with("file:")

@@ -1,40 +1,40 @@
-//! What the fields of an input mean, by their names.
+//! The meaning of an input's fields, by their names.
 //!
-//! Invariant: a name is known only if what it holds is known, too; of all others nobody can say
-//! what an agent does with them.
+//! Invariant: a name is listed only if the meaning of its value is certain; any other field may
+//! have any effect.
 
-/// What a field holds.
+/// The meaning of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// What is run.
+    /// A command, or its arguments.
     Command,
-    /// Where it is run.
+    /// The folder to run it in.
     Folder,
     /// Files and folders.
     Path,
-    /// Where something is moved to.
+    /// The destination of a move.
     MovePath,
-    /// What is looked for, names of files among it.
+    /// A search pattern, which may contain file names.
     Pattern,
-    /// What a file holds, or is to hold.
+    /// The content of a file, old or new.
     Data,
-    /// Changes to files that are named in it.
+    /// Changes to files, with the files' names.
     Patch,
-    /// Words for people.
+    /// A description for people.
     Said,
-    /// A number, a switch or a name that does no harm.
+    /// A number, a switch or a name without risk.
     Plain,
-    /// What the agent offers its user, and how it understands its own command.
+    /// Suggestions to the user, and the agent's own analysis of its command.
     Told,
-    /// What harms unless it is off.
+    /// Dangerous unless it is off.
     Power,
     Unknown,
 }
 
 impl Meaning {
-    /// Returns what a field means, by its letters and digits alone.
+    /// Returns the meaning of a field; only letters and digits of its name count.
     pub fn of(field: &str) -> Self {
-        // A program finds a command by its exact name.
+        // A command is recognized only by its exact name.
         if COMMANDS.contains(&field) {
             return Self::Command;
         }

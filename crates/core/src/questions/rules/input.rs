@@ -1,6 +1,6 @@
-//! What the input of a request names: the fields that are known by their meaning, and all text.
+//! Reads the input of a request: the fields with known meanings, and all text.
 //!
-//! Invariant: a field that nobody here knows leaves the request unclear, whatever is in it.
+//! Invariant: a field with an unknown name makes the request unclear, regardless of its value.
 
 use std::path::Path;
 
@@ -12,30 +12,30 @@ use super::patch;
 use crate::text::paths::normalized;
 use acp::ToolKind;
 
-/// Where in an input a field is.
+/// The position of a field in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Top,
     Below,
 }
 
-/// Inputs that go deeper are not looked at further.
+/// Maximum nesting depth of an input; a deeper one is unclear.
 const MAX_DEPTH: usize = 32;
 
 impl Asked {
-    /// Reads the fields of an input, each by what its name means.
+    /// Reads the fields of an input, each by the meaning of its name.
     pub(super) fn read_input(&mut self, cwd: &Path, fields: &Map<String, Value>) {
         for (field, value) in fields {
             self.read(cwd, field, value, Depth::Top);
         }
     }
 
-    /// Notes every text of an input for those who look for one that must not be there.
+    /// Collects all text of an input for the rules that reject or ask.
     pub(super) fn note_texts(&mut self, input: &Value) {
         self.gather("", input, MAX_DEPTH);
     }
 
-    /// Goes through an input, field by field.
+    /// Reads a field and its nested fields.
     fn read(&mut self, cwd: &Path, field: &str, value: &Value, depth: Depth) {
         let (meaning, runs) = (Meaning::of(field), self.command.is_some());
         let is_clear = match (meaning, value) {
@@ -52,7 +52,7 @@ impl Asked {
                 self.read_fields(cwd, field, fields);
                 !runs && ["changes", "edits", "files", "paths"].contains(&field)
             }
-            // Elsewhere it may be what is done.
+            // For other kinds, this may name the action.
             (Meaning::Plain, Value::String(_)) if field == "type" && depth == Depth::Top => {
                 matches!(self.kind, ToolKind::Read | ToolKind::Search)
             }
@@ -75,7 +75,7 @@ impl Asked {
     fn read_fields(&mut self, cwd: &Path, field: &str, fields: &Map<String, Value>) {
         for (name, value) in fields {
             match value {
-                // The names are those of files.
+                // The keys are file names.
                 Value::Object(change) if field == "changes" => {
                     self.add_path(cwd, name);
                     self.changes.push(match value["type"].as_str() {
@@ -89,11 +89,11 @@ impl Asked {
         }
     }
 
-    /// Reads the text of a field; tells whether it is understood.
+    /// Reads the text of a field; returns whether it is understood.
     fn read_text(&mut self, cwd: &Path, field: &str, meaning: Meaning, text: &str) -> bool {
         match meaning {
             Meaning::Path => self.add_path(cwd, text),
-            // Where a search begins; of other things it may be where all paths do.
+            // The folder of a search; for another request it may be the base of all its paths.
             Meaning::Folder => {
                 self.add_path(cwd, text);
                 return field.starts_with("dir");
@@ -116,7 +116,7 @@ impl Asked {
         true
     }
 
-    /// Reads which files a patch is for; tells whether it is understood.
+    /// Reads the files a patch changes; returns whether the patch is understood.
     fn read_patch(&mut self, cwd: &Path, text: &str) -> bool {
         let Some(changes) = patch::changes(text) else {
             return false;
@@ -130,7 +130,7 @@ impl Asked {
         true
     }
 
-    /// Notes every text for those who look for one that must not be there: but what files hold.
+    /// Collects all text for the rules that reject or ask, except the contents of files.
     fn gather(&mut self, field: &str, value: &Value, depth: usize) {
         let Some(depth) = depth.checked_sub(1) else {
             self.is_unclear = true;
@@ -161,7 +161,7 @@ impl Asked {
                     .for_each(|item| self.gather(field, item, depth));
             }
             Value::Object(fields) => {
-                // A program, and what it is given.
+                // A program, and its arguments.
                 let lists = fields.values().filter(|value| value.is_array());
                 let lists: Vec<String> = lists.map(texts).collect();
                 for (name, value) in fields {
@@ -171,7 +171,7 @@ impl Asked {
                         let lines = lists.iter().map(|list| format!("{text} {list}"));
                         lines.for_each(|line| self.add_text(&line));
                     }
-                    // Names may be paths.
+                    // Keys may be paths.
                     self.strings
                         .extend(Some(name.clone()).filter(|name| name.contains(['/', '.'])));
                     self.gather(name, value, depth);
@@ -187,7 +187,7 @@ impl Asked {
     }
 }
 
-/// Tells whether what is looked for may be elsewhere than where the search is.
+/// Returns whether a pattern may match outside the folder of the search.
 fn is_odd_pattern(text: &str) -> bool {
     let mut parts = text.split(['/', '{', ',', '}']);
     text.starts_with(['/', '~']) || parts.any(|part| part == "..") || text.contains("{/")
@@ -197,7 +197,7 @@ fn is_plain(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || c == '_'
 }
 
-/// Returns all texts of a list, as one line.
+/// Joins all strings of a list into one line.
 fn texts(list: &Value) -> String {
     let items = list.as_array().into_iter().flatten();
     let texts: Vec<&str> = items.filter_map(Value::as_str).collect();

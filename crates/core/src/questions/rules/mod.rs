@@ -1,8 +1,8 @@
 //! Rules that answer permission requests in the user's place.
 //!
-//! Invariants: the strictest rule that matches wins (reject, then ask, then allow), in whatever
-//! order they stand; nothing is allowed but what a request shows, all of it; what is not
-//! understood is asked.
+//! Invariants: the strictest matching rule wins (reject, then ask, then allow), in any order; a
+//! request is allowed only if everything it shows is allowed; a request that is not understood goes
+//! to the user.
 
 mod apply;
 mod asked;
@@ -34,11 +34,12 @@ use acp::ToolKind;
 #[derive(Debug, Clone)]
 pub struct RuleSpec {
     pub agent: Option<String>,
-    /// The wire's names; `None` for any, or for what a rule without them may allow.
+    /// Kinds by their names on the wire; `None` for any kind, or for those in `BY_PATH` if the rule
+    /// allows paths.
     pub kinds: Option<Vec<String>>,
-    /// Globs; none says nothing of paths.
+    /// Globs; if empty, paths do not matter.
     pub paths: Vec<String>,
-    /// Patterns; none says nothing of commands.
+    /// Patterns; if empty, commands do not matter.
     pub commands: Vec<String>,
     pub action: Action,
 }
@@ -58,35 +59,35 @@ pub struct Rules {
 
 #[derive(Debug, Clone)]
 struct Rule {
-    /// Counted from 1, as the user does.
+    /// Counted from 1, as in the user's list.
     number: usize,
     agent: Option<Wildcard>,
     kinds: Option<Vec<String>>,
     paths: Vec<PathGlob>,
     commands: Vec<CommandPattern>,
     action: Action,
-    /// The user's home folder, which commands call `~`.
+    /// The user's home folder, `~` in commands.
     home: PathBuf,
 }
 
-/// What the rules say to a request; rules are named by their numbers.
+/// The rules' decision about a request; rules are identified by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// All of it is allowed, by these rules together.
+    /// These rules together allow everything in it.
     Allow(Vec<usize>),
     Reject(usize),
     Ask,
 }
 
-/// What a rule allows that has a `path`, and no `kind`.
+/// The kinds allowed by a rule that has a `path` and no `kind`.
 const BY_PATH: [&str; 3] = ["read", "search", "edit"];
 
 impl Rules {
-    /// Takes over the user's rules; `home` is the user's home folder.
+    /// Compiles the user's rules; `home` is the user's home folder.
     ///
     /// # Errors
-    /// A sentence for each that cannot be; then none may hold: the one that is wrong may be the
-    /// one that rejects.
+    /// Returns a sentence for each mistake. The caller must then use none of the rules, since the
+    /// invalid one may be the one that rejects.
     pub fn new(specs: &[RuleSpec], home: &Path) -> Result<Self, Vec<String>> {
         let mut rules = Self::default();
         let mut problems = Vec::new();
@@ -117,7 +118,7 @@ impl Rules {
                     Err(why) => wrong("command", text, why),
                 }
             }
-            // What a command does to paths nobody can see.
+            // A command may affect paths that its text does not name.
             if spec.action == Action::Allow
                 && let ([path, ..], [_, ..]) = (&spec.paths[..], &spec.commands[..])
             {
@@ -157,15 +158,15 @@ impl Rules {
         }
     }
 
-    /// Tells whether what the agent says to people speaks of what a rule is against.
+    /// Returns whether a rule that rejects or asks matches the request's descriptions.
     fn is_told_of(&self, asked: &Asked, roots: &[PathBuf]) -> bool {
         let said = asked.as_said();
         let mut against = self.all.iter().filter(|rule| rule.action != Action::Allow);
         against.any(|rule| rule.hits(&said, roots))
     }
 
-    /// Tells whether a rule against some kind would match, had the agent told what kind it is;
-    /// rules that allow "other" by name have taken that into account.
+    /// Returns whether a rule that rejects or asks would match if the agent had declared another
+    /// kind. Rules that allow "other" by name accept that risk.
     fn may_be_of_another_kind(
         &self,
         asked: &Asked,
@@ -181,7 +182,7 @@ impl Rules {
             && against().any(|rule| rule.hits_but_for_its_kind(asked, roots))
     }
 
-    /// Returns the rules that together allow all that is asked.
+    /// Returns the rules that together allow the whole request.
     fn allow(&self, asked: &Asked, roots: &[PathBuf]) -> Option<BTreeSet<usize>> {
         let allowing = || {
             let allows = |rule: &&Rule| rule.action == Action::Allow && rule.is_for(&asked.agent);
@@ -202,7 +203,7 @@ impl Rules {
         Some(by)
     }
 
-    /// Returns whether any of these rules has decided by paths.
+    /// Returns whether any of these rules decides by paths.
     fn look_at_paths(&self, numbers: &[usize]) -> bool {
         let mut rules = self.all.iter();
         rules.any(|rule| numbers.contains(&rule.number) && !rule.paths.is_empty())
@@ -219,7 +220,7 @@ impl Rule {
         Some(kinds.iter().any(|name| name == wire_name(kind)))
     }
 
-    /// Tells whether the rule may be about the request: by any of its kinds, paths and commands.
+    /// Returns whether the rule may concern the request: any of its kinds, paths and commands.
     fn hits(&self, asked: &Asked, roots: &[PathBuf]) -> bool {
         let mut kinds = asked.kinds();
         kinds.any(|kind| self.names(kind) != Some(false))
@@ -259,7 +260,7 @@ impl Rule {
             || strings.any(|text| may_be_path(&text) && is_word_hit(text))
     }
 
-    /// Returns the path that one with a `~` in it stands for.
+    /// Expands `~` in a path.
     fn at_home(&self, path: &Path) -> Option<PathBuf> {
         let mut parts = path.iter();
         parts.find(|part| *part == "~")?;
@@ -271,15 +272,15 @@ impl Rule {
         !asked.paths.is_empty() && asked.paths.iter().all(covers)
     }
 
-    /// Tells whether the rule allows one of the request's commands.
+    /// Returns whether the rule allows this command of the request.
     fn covers_command(&self, asked: &Asked, words: &[String]) -> bool {
         self.commands.iter().any(|pattern| pattern.covers(words))
             && self.names(&asked.kind) != Some(false)
     }
 
-    /// Tells whether the rule allows what the request does to the paths it names.
+    /// Returns whether the rule allows the request's effects on the paths it names.
     fn covers_paths(&self, asked: &Asked, roots: &[PathBuf]) -> bool {
-        // What a command does, its own rule allows.
+        // The command itself is allowed by a rule for commands.
         let claimed = asked.command.is_none().then_some(&asked.kind);
         let mut kinds = claimed.into_iter().chain(&asked.changes);
         let covers = |kind: &ToolKind| match self.names(kind) {
@@ -287,7 +288,7 @@ impl Rule {
             None => BY_PATH.contains(&wire_name(kind)),
         };
         let is_path = |kind: &ToolKind| !NO_PATHS.contains(&wire_name(kind));
-        // The session's folder itself is looked at, and no more.
+        // The session's folder itself may only be read or searched.
         let looks = |kind: &ToolKind| ["read", "search"].contains(&wire_name(kind));
         let has_root = asked.paths.iter().any(|path| roots.contains(path));
         let is_fine = |kind| covers(kind) && is_path(kind) && (!has_root || looks(kind));
@@ -295,10 +296,10 @@ impl Rule {
     }
 }
 
-/// What is more than it does to paths: no `path` ever allows it.
+/// Kinds with effects beyond paths: no `path` ever allows them.
 const NO_PATHS: [&str; 4] = ["execute", "fetch", "think", "switch_mode"];
 
-/// Returns the name that rules call a kind by; kinds that nobody knows are `other`.
+/// Returns a kind's name in rules; unknown kinds are `other`.
 fn wire_name(kind: &ToolKind) -> &str {
     match kind {
         ToolKind::Unknown(_) => ToolKind::Other.name(),

@@ -1,14 +1,15 @@
-//! The files that a patch names, of either kind agents write.
+//! The files that a patch names, in either of the formats agents write.
 //!
-//! Invariant: whatever may be the name of a file is one, outside of the lines that a hunk counts.
+//! Invariant: outside the lines counted by a hunk header, anything that may be a file name is
+//! treated as one.
 
 use acp::ToolKind;
 
-/// What a patch does to a file.
+/// A patch's effect on a file.
 pub type Change = (ToolKind, String);
 
-/// Returns what a patch does, as `*** Begin Patch` or as a unified diff; `None` if there is
-/// anything in it that is not understood. A diff may name no file: then others name it.
+/// Returns the effects of a `*** Begin Patch` or a unified diff; `None` if any part of it is not
+/// understood. A diff may name no file; then another field of the request does.
 pub fn changes(patch: &str) -> Option<Vec<Change>> {
     if is_envelope(patch) {
         return envelope(patch);
@@ -23,7 +24,7 @@ pub fn is_envelope(text: &str) -> bool {
 fn envelope(patch: &str) -> Option<Vec<Change>> {
     let mut all = Vec::new();
     for line in patch.lines() {
-        // Those who read it pass over blanks before and after.
+        // Programs that apply patches ignore blanks around a line.
         let verb = line.trim().strip_prefix("*** ");
         let Some((verb, path)) = verb.and_then(|line| line.split_once(": ")) else {
             continue;
@@ -43,7 +44,7 @@ fn unified(patch: &str) -> Option<Vec<Change>> {
     let mut all = Vec::new();
     let mut lines = patch.lines();
     let mut has_hunk = false;
-    // The lines of the old and of the new text that the hunk still has.
+    // The number of old and new lines that remain in the hunk.
     let (mut old, mut new) = (0_usize, 0_usize);
     for line in lines.by_ref() {
         if old > 0 || new > 0 {
@@ -66,14 +67,14 @@ fn unified(patch: &str) -> Option<Vec<Change>> {
     (has_hunk || !all.is_empty()).then_some(all)
 }
 
-/// Reads a line outside of hunks.
+/// Reads a line outside hunks.
 fn header(line: &str, all: &mut Vec<Change>) -> Option<()> {
     let (name, is_new) = match line.split_once(' ') {
         Some(("---" | "Index:", name)) => (name, false),
         Some(("+++", name)) => (name, true),
         _ if line.is_empty() || line.starts_with("\\ ") => return Some(()),
         _ if line.chars().all(|c| c == '=') => return Some(()),
-        // Modes, names, binary files: more than lines.
+        // Modes, renames, binary files: effects beyond lines.
         _ => return None,
     };
     let name = name.split('\t').next().unwrap_or(name).trim();
@@ -81,14 +82,14 @@ fn header(line: &str, all: &mut Vec<Change>) -> Option<()> {
         all.extend(is_new.then(|| (ToolKind::Delete, String::new())));
         return Some(());
     }
-    // Nobody can tell whether `a/` is a folder.
+    // `a/` may be a folder, so both names count.
     let side = name.strip_prefix(if is_new { "b/" } else { "a/" });
     let names = side.into_iter().chain([name]);
     all.extend(names.map(|name| (ToolKind::Edit, name.to_owned())));
     Some(())
 }
 
-/// Reads how many lines a hunk has: `-1,3 +1,4 @@`.
+/// Reads the line counts of a hunk header: `-1,3 +1,4 @@`.
 fn hunk(text: &str) -> Option<(usize, usize)> {
     let mut words = text.split(' ');
     let mut count = |sign| -> Option<usize> {

@@ -1,7 +1,7 @@
-//! What a rule looks for: words with `*` and `?` in commands and names, globs in paths.
+//! The patterns of rules: words with `*` and `?` for commands and names, globs for paths.
 //!
-//! Invariant: `covers` is for allowing and says yes only to what the pattern spells out; `hits`
-//! is for the rest and says yes when in doubt.
+//! Invariant: `covers` serves rules that allow and is true only for exact matches; `hits` serves
+//! the other rules and is true in case of doubt.
 
 use std::path::{Path, PathBuf};
 
@@ -29,25 +29,25 @@ impl Wildcard {
     }
 }
 
-/// Counts how often a word goes to the folder above (`--file=../../x`, `-I..`).
+/// Counts the parent folders (`..`) in a word (`--file=../../x`, `-I..`).
 fn climbs(word: &str) -> usize {
     let parts = word.split(|c: char| !(c.is_alphanumeric() || c == '.' || c == '_'));
     let climbs = |part: &&str| part.ends_with("..") && !part.ends_with("...");
     parts.filter(climbs).count()
 }
 
-/// Words that a command begins with, and nothing after them unless it ends in `*`.
+/// The first words of a command; further words match only if the pattern ends in `*`.
 #[derive(Debug, Clone)]
 pub struct CommandPattern {
     pieces: Vec<Piece>,
-    /// It allows variables to be set for the command (`FOO=1 make`).
+    /// The pattern allows variables to be set for the command (`FOO=1 make`).
     sets_variables: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Word(Wildcard),
-    /// Any words, or none.
+    /// Any number of words.
     Any,
 }
 
@@ -55,7 +55,7 @@ impl CommandPattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A sentence that says why the pattern is invalid.
     pub fn new(text: &str) -> Result<Self, String> {
         if let Some(c) = text.chars().find(|c| NEVER.contains(*c) || c.is_control()) {
             return Err(format!(
@@ -82,14 +82,14 @@ impl CommandPattern {
         })
     }
 
-    /// Tells whether this is the command, word by word.
+    /// Returns whether the pattern matches the command, word by word.
     pub fn covers(&self, words: &[String]) -> bool {
         let sets_variables = words.first().is_some_and(|word| is_assignment(word));
         let matches = |piece: &Piece, word: &String| match piece {
             Piece::Word(wildcard) => wildcard.matches(word),
             Piece::Any => false,
         };
-        // Where `..` leads only a pattern that has it can have meant.
+        // A word with `..` is matched only by a piece with as many.
         let is_meant = |word: &String| {
             let says = |piece: &Piece| match piece {
                 Piece::Word(wildcard) => wildcard.climbs() == climbs(word),
@@ -103,7 +103,7 @@ impl CommandPattern {
             && sequence(&self.pieces, words, |piece| *piece == Piece::Any, matches)
     }
 
-    /// Tells whether the command may be somewhere among these words, under whatever path.
+    /// Returns whether the command may occur among these words, with any path to it.
     pub fn hits(&self, loose: &[String]) -> bool {
         let mut pieces = vec![Piece::Any];
         pieces.extend(self.pieces.iter().cloned());
@@ -119,10 +119,10 @@ impl CommandPattern {
     }
 }
 
-/// What no command that is understood has in it, and quotes.
+/// Characters that a parsed command never contains, and quotes.
 const NEVER: &str = ";|&<>(){}$`'\"\\";
 
-/// Tells whether a word sets a variable for the command behind it.
+/// Returns whether a word sets a variable for the command after it.
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map_or("", |(name, _)| name);
     let name = name.trim_end_matches('+');
@@ -133,12 +133,12 @@ fn is_assignment(word: &str) -> bool {
 #[derive(Debug, Clone)]
 pub struct PathGlob {
     is_absolute: bool,
-    /// It is for a session's folder itself, too.
+    /// It also matches a session's folder itself.
     is_root: bool,
-    /// It speaks of a repository's own files.
+    /// It names a repository's own files.
     names_git: bool,
     exact: GlobMatcher,
-    /// Does not tell upper case from lower case: some file systems do not either.
+    /// Ignores case, as some file systems do.
     loose: GlobMatcher,
 }
 
@@ -146,7 +146,7 @@ impl PathGlob {
     /// Reads a glob.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A sentence that says why the glob is invalid.
     pub fn new(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("the glob is empty".into());
@@ -184,15 +184,16 @@ impl PathGlob {
         })
     }
 
-    /// Tells whether this is the path; of a repository's own files only if the glob says so.
+    /// Returns whether the glob matches the path; a repository's own files match only if the glob
+    /// names them.
     ///
-    /// The path is absolute and clean; a relative glob is for what is below one of the roots.
+    /// The path is absolute and normalized; a relative glob matches below any of the roots.
     pub fn covers(&self, path: &Path, roots: &[PathBuf]) -> bool {
         let mut parts = path.iter().filter_map(|part| part.to_str());
         (self.names_git || !parts.any(is_git)) && self.finds(&self.exact, path, roots)
     }
 
-    /// Tells whether this is the path, or a folder that it is in.
+    /// Returns whether the glob matches the path or one of its parent folders.
     pub fn hits(&self, path: &Path, roots: &[PathBuf]) -> bool {
         let mut above = path.ancestors();
         above.any(|path| self.finds(&self.loose, path, roots))
@@ -214,7 +215,7 @@ fn is_git(part: &str) -> bool {
     part.eq_ignore_ascii_case(".git")
 }
 
-/// Matches a sequence against a pattern in which some items stand for any number of others.
+/// Matches items against a pattern in which some pieces match any number of items.
 fn sequence<P, T>(
     pattern: &[P],
     items: &[T],
@@ -222,7 +223,7 @@ fn sequence<P, T>(
     matches: impl Fn(&P, &T) -> bool,
 ) -> bool {
     let (mut at, mut item) = (0, 0);
-    // The last star, and the item it is tried up to.
+    // The last star, and the end of the items it matches so far.
     let mut star: Option<(usize, usize)> = None;
     while item < items.len() {
         let next = pattern.get(at);

@@ -1,4 +1,4 @@
-//! What rules say to the requests of real agents.
+//! Verdicts of rules on requests of real agents.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ const RECORDINGS: [(&str, &str); 10] = [
     recording!("kimicode.cancel"),
 ];
 
-/// Returns what rules say to the requests of a recorded conversation, in order.
+/// Returns the verdicts on the requests of a recorded conversation, in order.
 fn recorded(list: &Value, name: &str) -> Vec<String> {
     let known = RECORDINGS.iter().find(|known| known.0 == name);
     let (_, text) = known.expect("there is such a recording");
@@ -87,12 +87,12 @@ fn requests_of_real_agents_are_understood() {
         { "command": ["echo *", "sleep *"], "action": "allow" },
     ]);
     let allowed = ["Allow([1])"].as_slice();
-    // A command with a subshell is not understood; the rules say nothing of the second file.
+    // A command with a subshell is not understood; no rule matches the second file.
     for agent in ["claude", "codex", "gemini", "opencode"] {
         let got = recorded(&list, agent);
         assert_eq!(got, [allowed, &["Ask"; 2]].concat(), "{agent}");
     }
-    // This one calls its patches "other".
+    // This agent declares its patches as "other".
     assert_eq!(
         recorded(&list, "cline"),
         ["Allow([1])", "Ask", "Ask", "Ask"]
@@ -105,7 +105,7 @@ fn requests_of_real_agents_are_understood() {
     for agent in ["codex.cancel", "cline.cancel", "opencode.cancel"] {
         assert_eq!(recorded(&list, agent), ["Allow([2])"], "{agent}");
     }
-    // Their requests tell a command in words alone: enough to reject it.
+    // These requests name a command only in their description: enough to reject it.
     for agent in ["gemini.cancel", "kimicode.cancel"] {
         assert_eq!(recorded(&list, agent), ["Ask"], "{agent}");
         let reject = json!([{ "command": "sleep *", "action": "reject" }]);

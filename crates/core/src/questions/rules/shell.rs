@@ -1,23 +1,22 @@
-//! Command lines taken apart, for those who have to know each command in them.
+//! Parses command lines into their commands.
 //!
-//! Invariant: a line is understood whole or not at all. Words are given as the shell would hand
-//! them to a program; whatever makes the shell run, read or write more than they say (a
-//! substitution, a redirection, a job in the background) makes the line one that is not
-//! understood.
+//! Invariant: a line is understood as a whole, or it is rejected. Words are the arguments the shell
+//! would pass to a program. Any syntax that makes the shell run, read or write more than these
+//! words (a substitution, a redirection, a background job) is rejected.
 
 use crate::render::rawview::quoted;
 
-/// A simple command: its words, without quotes.
+/// The words of a simple command, without quotes.
 pub type Words = Vec<String>;
 
-/// Longer lines are not looked at.
+/// Maximum length of a line, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// How many shells may be started by shells (`bash -c "sh -c …"`).
+/// Maximum nesting of shells (`bash -c "sh -c …"`).
 const MAX_SHELLS: usize = 3;
 
-/// Takes a command line apart at `&&`, `||`, `;`, `|` and line ends, those inside of
-/// `bash -c '…'` too; `None` if there is anything in it that is not understood, or nothing.
+/// Splits a command line at `&&`, `||`, `;`, `|` and line ends, also inside `bash -c '…'`. Returns
+/// `None` if any part of it is not understood, or if it has no command.
 pub fn commands(line: &str) -> Option<Vec<Words>> {
     if line.len() > MAX_BYTES {
         return None;
@@ -27,8 +26,8 @@ pub fn commands(line: &str) -> Option<Vec<Words>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Takes the words of a program apart; `None` where a shell would read them differently, which
-/// they may be handed to.
+/// Splits the words of a program; `None` if a shell would read them differently, since they may be
+/// passed to one.
 pub fn program(words: &[String]) -> Option<Vec<Words>> {
     if let Some(script) = script(words) {
         return commands(script);
@@ -41,16 +40,16 @@ pub fn program(words: &[String]) -> Option<Vec<Words>> {
         .filter(|_| !words.is_empty())
 }
 
-/// Where a command leaves the shell.
+/// The working folder after a command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Move<'a> {
     Nowhere,
     To(&'a str),
-    /// Nobody can tell.
+    /// Unknown.
     Anywhere,
 }
 
-/// Tells where the commands behind this one are run.
+/// Returns the effect of a command on the folder of those after it.
 pub fn moves_to(words: &[String]) -> Move<'_> {
     let moves = |word: &String| ["cd", "pushd", "popd", "chdir"].contains(&word.as_str());
     match words {
@@ -63,12 +62,12 @@ pub fn moves_to(words: &[String]) -> Move<'_> {
     }
 }
 
-/// Tells whether this is a folder, and not the way back or one of a list.
+/// Returns whether this is a folder, rather than `-` or a position in the stack of folders.
 fn is_folder(word: &str) -> bool {
     !word.is_empty() && !word.starts_with(['-', '+'])
 }
 
-/// Tells whether the shell itself may run a command behind this word.
+/// Returns whether the shell may itself run a command after this word.
 fn is_before(word: &str) -> bool {
     let words = [
         "builtin", "command", "eval", "exec", "time", "!", "if", "then", "else", "elif", "while",
@@ -87,7 +86,7 @@ fn take_apart(line: &str, shells: usize, all: &mut Vec<Words>) -> Option<()> {
     Some(())
 }
 
-/// Returns what a shell is started to run: `bash -c '…'`.
+/// Returns the script a shell is started with: `bash -c '…'`.
 fn script(words: &[String]) -> Option<&str> {
     let [shell, flag, script] = words else {
         return None;
@@ -99,7 +98,7 @@ fn script(words: &[String]) -> Option<&str> {
     (is_shell && is_script).then_some(script)
 }
 
-/// Takes a line apart as a shell reads it.
+/// Splits a line as a shell would.
 fn parts(line: &str) -> Option<Vec<Words>> {
     let mut reader = Reader::default();
     let mut chars = line.chars().peekable();
@@ -123,7 +122,7 @@ fn parts(line: &str) -> Option<Vec<Words>> {
             '\\' => reader.push(chars.next().filter(|c| !c.is_control())?),
             '#' if reader.word.is_none() => return None,
             '$' | '`' | '<' | '>' | '(' | ')' | '{' | '}' => return None,
-            // Which files these stand for, nobody here knows.
+            // The files these match are unknown here.
             '*' | '?' | '[' => return None,
             c if c.is_control() => return None,
             c => reader.push(c),
@@ -149,7 +148,7 @@ impl Reader {
         self.words.extend(self.word.take());
     }
 
-    /// Ends a command, which may be none.
+    /// Ends a command, which may be empty.
     fn end_line(&mut self) {
         self.end_word();
         if !self.words.is_empty() {
@@ -157,7 +156,7 @@ impl Reader {
         }
     }
 
-    /// Ends a command at an operator, before which there must be one.
+    /// Ends a command at an operator; an empty command is an error.
     fn end_part(&mut self) -> Option<()> {
         self.end_word();
         if self.words.is_empty() {
@@ -195,10 +194,10 @@ impl Reader {
     }
 }
 
-/// Returns all that looks like a word in a command line, whatever it stands in; [`BREAK`] between
-/// what the shell takes for different commands.
+/// Returns everything in a command line that looks like a word, in any syntax, with [`BREAK`]
+/// between different commands.
 ///
-/// For those who look for a word that must not be there: quotes and backslashes are left out.
+/// For rules that reject or ask: quotes and backslashes are dropped.
 pub fn loose_words(line: &str) -> Words {
     let mut words = Words::new();
     let mut word = String::new();
@@ -219,7 +218,7 @@ pub fn loose_words(line: &str) -> Words {
     words
 }
 
-/// Stands between commands among loose words; no word of a pattern is it.
+/// Separates commands among loose words; no word of a pattern equals it.
 pub const BREAK: &str = "\n";
 
 #[cfg(test)]

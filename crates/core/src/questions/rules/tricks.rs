@@ -1,4 +1,4 @@
-//! Requests that show one thing and mean another: none is allowed.
+//! Requests whose effects differ from what they show: none is allowed.
 
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ fn a_field_nobody_knows_makes_it_asked() {
     ] {
         check(&list, with(edit("/p/a"), field, value), "ask");
     }
-    // What is known does no harm.
+    // Known fields are harmless.
     for (field, value) in [
         ("replace_all", json!(false)),
         ("limit", json!(5)),
@@ -161,7 +161,7 @@ fn a_rejection_sees_every_text_of_an_input() {
         ("pattern", json!(".env"), "reject 2"),
         ("unheard_of", json!("a b/.env"), "reject 2"),
         ("files", json!({ "sub/.env": 1 }), "reject 2"),
-        // It is said, not run.
+        // A description is not run.
         ("description", json!("before git push"), "ask"),
         ("description", json!("show it"), "allow [3]"),
     ] {
@@ -176,7 +176,7 @@ fn a_rejection_sees_every_text_of_an_input() {
         json!({ "kind": "edit", "rawInput": program }),
         "reject 1",
     );
-    // What a file is to hold is neither run nor a path.
+    // The new content of a file is neither a command nor a path.
     let all = json!([list[0], list[1], { "path": "**", "action": "allow" }]);
     let call = with(edit("/p/a"), "content", json!("rm x .env"));
     check(&all, call, "allow [3]");
