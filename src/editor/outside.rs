@@ -13,13 +13,13 @@
 //! - `:checktime` with a `FileChangedShell` that does nothing sets the first one alone; the
 //!   question at `:write` remains.
 //! - `:edit`, or "reload" for an answer, reads the file again: marks, folds, extmarks and the
-//!   undo tree of the untouched lines are gone, LSP clients get the whole text, and the larger the
-//!   file, the longer Neovim stands still.
-//! - A `:write` of our own, just before the user's, sets both; but the file is written twice, the
-//!   first time without what the user's hooks do, and hooks that refuse come too late.
+//!   undo tree of the untouched lines are lost, LSP clients get the whole text, and a large file
+//!   blocks Neovim.
+//! - An extra `:write` just before the user's sets both; but the file is written twice, the first
+//!   time without the user's hooks, and a hook that refuses the write runs too late.
 //! - A `:write` with a `BufWriteCmd` that writes nothing sets both (|BufWriteCmd| is assumed to
 //!   have written the file) and notes in the undo tree that all other texts differ from the file,
-//!   as after any write: an undo makes the buffer modified. It takes 0.1 ms, whatever the size.
+//!   as after any write: an undo makes the buffer modified. It takes 0.1 ms for any size.
 //!
 //! This client uses the last one. See `buf_write_do_autocmds()` in Neovim's bufwrite.c.
 
@@ -65,8 +65,8 @@ fn changed(buf: i32) -> mlua::Result<()> {
     }
 }
 
-/// Lets the user's `:write` replace a file that others have changed, which Neovim would ask about:
-/// what they wrote goes to the core with the save, and comes back on top of what was saved.
+/// Lets the user's `:write` replace a file that others have changed, without Neovim's question: the
+/// core receives their text with the save, and merges it into the saved text afterwards.
 ///
 /// Neovim does ask about a file that another program is writing right now, and about one that only
 /// Neovim can read.

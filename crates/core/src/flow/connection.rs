@@ -1,4 +1,4 @@
-//! The life of an agent's process and its sessions: start, initialize, new session, end.
+//! Starts, initializes and ends agents' processes, and opens their sessions.
 //!
 //! Invariant: once a process has ended, no session, permission or turn waits for it.
 
@@ -34,7 +34,7 @@ impl Model {
         }
     }
 
-    /// Gives a session a process: a running one with the same command, or a new one.
+    /// Assigns a process to a session: a running one with the same command, or a new one.
     pub(crate) fn connect(&mut self, key: SessionKey, fx: &mut Effects) {
         self.leave(key, fx);
         let Some(session) = self.conversation.sessions.get_mut(&key) else {
@@ -155,7 +155,7 @@ impl Model {
         keys
     }
 
-    /// Cancels everything a session expects from a process that no longer serves it.
+    /// Cancels everything a session expects from a process that has stopped serving it.
     pub(crate) fn leave(&mut self, key: SessionKey, fx: &mut Effects) {
         self.cancel_questions(key, fx);
         self.terminals.end_session(key, fx);
@@ -360,7 +360,7 @@ impl Model {
         self.give_up(agent, text, fx);
     }
 
-    /// Gives a session a separate process, because the one it was to share has refused it.
+    /// Starts a separate process for a session that the process it was to share has refused.
     pub(crate) fn part(&mut self, key: SessionKey, why: &str, fx: &mut Effects) {
         fx.push(log(Level::Warn, why));
         if let Some(session) = self.conversation.sessions.get_mut(&key) {

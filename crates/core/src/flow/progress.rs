@@ -1,8 +1,8 @@
 //! Progress of a session: running tool calls, and pending announcements about them and the plan.
 //!
 //! Invariants: changes are announced with the next frame, or before any other announcement if that
-//! is sooner; of several changes of one thing only the last is announced. So a burst costs an
-//! editor only what it shows, and a blocked editor costs no memory.
+//! is sooner; of several changes of one thing only the last is announced. So a burst costs the
+//! editor only the changes it shows, and a blocked editor costs no memory.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ pub(crate) fn tell(key: SessionKey, session: &mut Session, news: &mut Vec<Announ
         }
     }
     if std::mem::take(&mut transcript.progress.is_plan_new) {
-        // Of a withdrawn plan nothing is left to do.
+        // A withdrawn plan has no steps left.
         let (done, total) = transcript.plan_progress().unwrap_or_default();
         news.push(Announcement::PlanChanged {
             session: key,

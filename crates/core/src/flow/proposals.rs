@@ -1,4 +1,4 @@
-//! Proposals of tool calls and questions: updates them, and answers a question once its hunks are
+//! Updates the proposals of tool calls and questions, and answers a question once its hunks are
 //! decided.
 
 use crate::model::Model;
@@ -51,7 +51,7 @@ impl Model {
         tool.map(|tool| wants(None, tool)).into_iter().collect()
     }
 
-    /// Ends the proposals that are over, and locates the stale ones.
+    /// Ends finished proposals, and locates stale ones again.
     pub(crate) fn refresh_proposals(&mut self, fx: &mut Effects) {
         let (questions, sessions) = (&self.questions, &self.conversation.sessions);
         let standing = |proposal: &Proposal| {
@@ -69,7 +69,7 @@ impl Model {
         }
     }
 
-    /// Asks for an option where nothing of a file can be decided by hunks.
+    /// Asks the user for an option if no change of a file can be decided by hunks.
     pub(crate) fn ask_about_files(&mut self, files: &[Place], fx: &mut Effects) {
         for id in self.workspace.proposals.undecidable(files) {
             self.ask_for_option(id, false, fx);
@@ -86,7 +86,7 @@ impl Model {
         }
     }
 
-    /// Returns the option that does this once, if there is exactly one.
+    /// Returns the option for this action, once, if there is exactly one.
     fn once_option(&self, id: QuestionId, choice: ReviewAction) -> Option<String> {
         let open = self.questions.get(id)?.permission()?;
         let kind = match choice {

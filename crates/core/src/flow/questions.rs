@@ -1,7 +1,7 @@
-//! Questions of agents: their sessions and turns are found here, and outcomes are carried out.
+//! Questions of agents: finds their sessions and turns, and carries out the outcomes.
 //!
-//! Invariant: every request is answered once, also one of a session without an id yet and one of
-//! an agent that is leaving.
+//! Invariant: every request is answered once, including requests of a session without an id yet and
+//! of an agent that is exiting.
 
 use std::path::PathBuf;
 
@@ -83,7 +83,7 @@ impl Model {
         self.ask_permission(key, asker, tool, permission, fx);
     }
 
-    /// Has the rules answer a permission, or the user.
+    /// Lets the rules answer a permission, or else asks the user.
     pub(crate) fn ask_permission(
         &mut self,
         session: SessionKey,
@@ -144,7 +144,7 @@ impl Model {
         self.elicit(session, asker, asked.tool, elicitation, fx);
     }
 
-    /// Asks the user by a form or a page.
+    /// Asks the user a question by a form or a page.
     pub(crate) fn elicit(
         &mut self,
         session: SessionKey,
@@ -179,7 +179,7 @@ impl Model {
         self.carry_out(out, fx);
     }
 
-    /// Withdraws the question of a request; tells whether there is one.
+    /// Withdraws the question of a request; returns whether there was one.
     pub(crate) fn withdraw_question(&mut self, asker: &Asker, fx: &mut Effects) -> bool {
         if let Asker::Agent(agent, id) = asker
             && let Some(state) = self.conversation.agents.get_mut(agent)
@@ -205,14 +205,14 @@ impl Model {
         }
     }
 
-    /// Has the rules look again at the questions about a tool call that an update has changed.
+    /// Consults the rules again about the open questions of a tool call that an update changed.
     pub(crate) fn consult_again(&mut self, key: SessionKey, tool: &ToolCallId, fx: &mut Effects) {
         for id in self.questions.to_consult_again(key, tool) {
             self.consult_rules(id, fx);
         }
     }
 
-    /// Goes on once it is known where paths lead.
+    /// Continues with the resolved paths.
     pub(crate) fn rules_checked(&mut self, check: &Check, real: Vec<PathBuf>, fx: &mut Effects) {
         if let Some(facts) = self.facts(check.question) {
             let mut out = Outcomes::new();
@@ -221,7 +221,7 @@ impl Model {
         }
     }
 
-    /// Returns the facts that rules need of an open permission.
+    /// Returns the facts of an open permission for the rules.
     fn facts(&self, id: QuestionId) -> Option<Facts> {
         let question = self.questions.get(id)?;
         let session = self.conversation.sessions.get(&question.session)?;

@@ -1,7 +1,7 @@
-//! What an agent can reach in a session besides its folder: other folders, MCP servers.
+//! The resources of an agent in a session besides its folder: other folders, MCP servers.
 //!
-//! Invariant: an agent gets only what it declares support for; the rest is reported once per
-//! session.
+//! Invariant: an agent receives only resources it declares support for; the others are reported
+//! once per session.
 
 use crate::model::Model;
 use crate::spine::cx::Effects;

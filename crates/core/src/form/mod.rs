@@ -1,7 +1,7 @@
 //! Forms: their fields, the user's entries, and the mistakes in them.
 //!
-//! Invariant: the content a form gives back satisfies its schema. Until it does, each wrong field
-//! says why.
+//! Invariant: the content that a form returns satisfies its schema. Until it does, each invalid
+//! field has a message that says why.
 
 pub mod page;
 #[cfg(test)]
@@ -28,9 +28,9 @@ pub struct Form {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// Its key in the answer.
+    /// The key in the answer.
     pub name: String,
-    /// Its name on the screen.
+    /// The label on the screen.
     pub title: String,
     pub description: Option<String>,
     pub is_required: bool,
@@ -45,24 +45,24 @@ pub enum Kind {
     Integer,
     Number,
     Flag,
-    /// One of some choices.
+    /// One of several choices.
     One(Vec<Choice>),
-    /// Any of some choices.
+    /// Any number of several choices.
     Many(Vec<Choice>),
-    /// A type that no field can show, by its name.
+    /// The name of a type that no field can show.
     Unknown(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Its value in the answer, which no other choice of the field has.
+    /// The value in the answer, unique in the field.
     pub value: String,
-    /// Its name on the screen.
+    /// The label on the screen.
     pub title: String,
     pub description: Option<String>,
 }
 
-/// What the user has entered in a field, right or wrong.
+/// The user's entry in a field, valid or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// A text or a number, as typed.
@@ -77,7 +77,7 @@ pub type Mistakes = Vec<(usize, String)>;
 
 const MISSING: &str = "this is required";
 
-/// A larger float does not name a single whole number.
+/// Larger floats do not identify a single integer.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 impl Form {
@@ -139,7 +139,7 @@ impl Form {
 }
 
 impl Field {
-    /// Returns a value of the field as the user reads it.
+    /// Formats a value of the field for the user.
     pub fn shown(&self, value: &Json) -> Option<String> {
         self.check(value).ok()?;
         Some(match value {
@@ -171,7 +171,7 @@ impl Field {
         self.rules.check(&self.kind, value)
     }
 
-    /// Returns the field's first entry: its default, where the field can show it.
+    /// Returns the field's initial entry: its default, if the field can show it.
     fn entry(&self) -> Entry {
         let default = self.default.as_ref();
         match self.kind {
@@ -194,7 +194,7 @@ impl Field {
         }
     }
 
-    /// Returns the value of an entry; `None` where the field is left out.
+    /// Returns the value of an entry; `None` if the field is omitted.
     fn value(&self, entry: Option<&Entry>) -> Result<Option<Json>, String> {
         let value = match (&self.kind, entry) {
             (Kind::Flag, Some(Entry::Flag(flag))) => Some(Json::from(*flag)),
@@ -248,7 +248,7 @@ fn number(text: &str) -> Result<Json, String> {
         .ok_or_else(|| "this is not a number".to_owned())
 }
 
-/// Writes a number without a fraction, where it has none.
+/// Converts a number to JSON, as an integer if it is one.
 fn number_json(number: f64) -> Json {
     match number.fract() == 0.0 && number.abs() <= WHOLE {
         true => Json::from(number as i64),
@@ -256,13 +256,13 @@ fn number_json(number: f64) -> Json {
     }
 }
 
-/// How the user is asked.
+/// The content of an elicitation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     Form(Form),
     Page {
         page: Page,
-        /// The agent's name for it, by which it reports the end.
+        /// The agent's id of the page, used to report its end.
         id: String,
     },
 }

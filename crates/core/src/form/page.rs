@@ -1,25 +1,25 @@
-//! Pages that an agent asks the user to open, with the facts to read before.
+//! Web pages that an agent asks the user to open, with the facts to read first.
 //!
-//! Invariant: what is shown is what is opened, sign by sign; the host is the one the browser goes
-//! to, and what no browser opens is never opened.
+//! Invariant: the displayed address is exactly the one opened, and the host is the one the browser
+//! connects to; an address no browser opens is never opened.
 
 use std::fmt::Write;
 
-/// A page by its address.
+/// A page, identified by its address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The whole address, of plain ASCII signs.
+    /// The whole address, in printable ASCII.
     pub url: String,
-    /// Where it leads; empty where that is no host.
+    /// The host it leads to; empty if the address has none.
     pub host: String,
-    /// A browser opens it.
+    /// Whether a browser can open it.
     pub is_web: bool,
-    /// Sentences that warn of it.
+    /// Warnings to show with it.
     pub warnings: Vec<&'static str>,
 }
 
 impl Page {
-    /// Reads an address; signs that could look like others, or like none, are written as bytes.
+    /// Parses an address; ambiguous and invisible characters are percent-encoded.
     pub fn new(url: &str) -> Self {
         let url = plain(url.trim());
         let mut page = Self {
@@ -73,7 +73,8 @@ fn is_local(name: &str) -> bool {
     name == "localhost" || name == "::1" || name.starts_with("127.")
 }
 
-/// Writes every sign that is not plain as bytes; a backslash too, which browsers take for a slash.
+/// Percent-encodes every character that is not plain ASCII, and backslashes, which browsers read as
+/// slashes.
 fn plain(url: &str) -> String {
     let mut out = String::with_capacity(url.len());
     let mut bytes = [0; 4];
@@ -94,7 +95,7 @@ fn plain(url: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Checks the host, whether it is opened, and how many warnings there are.
+    /// Checks the host, whether it can be opened, and the number of warnings.
     #[track_caller]
     fn check(url: &str, host: &str, is_web: bool, warnings: usize) {
         let page = Page::new(url);

@@ -93,7 +93,7 @@ fn entry() -> impl Strategy<Value = (usize, BTreeSet<usize>, bool)> {
     (0..TEXTS.len(), chosen, any::<bool>())
 }
 
-/// Fills each field as the form's window would.
+/// Fills in each field as the form's window would.
 fn enter(form: &Form, random: &[(usize, BTreeSet<usize>, bool)]) -> Vec<Entry> {
     let fields = form.fields.iter().zip(random);
     let entered = fields.map(|(field, (text, chosen, flag))| match &field.kind {
@@ -105,7 +105,7 @@ fn enter(form: &Form, random: &[(usize, BTreeSet<usize>, bool)]) -> Vec<Entry> {
     entered.collect()
 }
 
-/// Tells whether a value satisfies a property, without the code under test.
+/// Checks a value against a property independently of the code under test.
 fn satisfies(property: &Json, value: &Json) -> bool {
     let at_least = |key: &str, number: f64| property[key].as_f64().is_none_or(|min| number >= min);
     let at_most = |key: &str, number: f64| property[key].as_f64().is_none_or(|max| number <= max);

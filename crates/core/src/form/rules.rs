@@ -1,4 +1,4 @@
-//! The values a field may take, as a compiled JSON schema, and the sentence for one it refuses.
+//! The values a field accepts, as a compiled JSON schema, and the message for a rejected one.
 //!
 //! Invariants: the schema holds only keywords listed here, so nothing is fetched for it. Compiling
 //! and matching patterns take bounded time: one that costs more or needs backtracking is not
@@ -12,15 +12,15 @@ use serde_json::{Value as Json, json};
 
 use super::{Choice, Kind};
 
-/// The patterns of one form that are checked; compiling one can take 30 ms.
+/// Maximum number of patterns to check in one form; compiling one can take 30 ms.
 pub(super) const PATTERNS: usize = 50;
 
-/// The length of a pattern that is checked, and its escapes: translating those takes quadratic
+/// Maximum length of a pattern to check, and of its escapes, whose translation takes quadratic
 /// time.
 const PATTERN_BYTES: usize = 1000;
 const ESCAPES: usize = 60;
 
-/// The size of a compiled pattern, which limits the time per character of a text.
+/// Maximum size of a compiled pattern, which bounds the time per character of a text.
 const COMPILED_BYTES: usize = 2 * 1024 * 1024;
 
 static OPTIONS: LazyLock<ValidationOptions<'static>> = LazyLock::new(|| {
@@ -45,8 +45,8 @@ impl PartialEq for Rules {
 }
 
 impl Rules {
-    /// Compiles the schema for a property of this kind; a malformed bound or pattern is left out,
-    /// and a pattern for which none is left.
+    /// Compiles the schema of a property of this kind. Malformed bounds and patterns are omitted,
+    /// as are patterns beyond the form's maximum.
     pub(super) fn of(kind: &Kind, property: &Json, patterns_left: &mut usize) -> Self {
         let mut schema = match kind {
             Kind::Text => json!({ "type": "string" }),
@@ -95,7 +95,7 @@ impl Rules {
     /// Checks a value of a field of this kind.
     ///
     /// # Errors
-    /// The mistake, for the user.
+    /// Returns a message for the user.
     pub(super) fn check(&self, kind: &Kind, value: &Json) -> Result<(), String> {
         let errors = self.validator.iter().flat_map(|v| v.iter_errors(value));
         let mut known =
@@ -143,7 +143,7 @@ fn sentence(kind: &Kind, error: &ValidationError) -> String {
     }
 }
 
-/// Describes a value of the kind; fails with the type's name where no value is possible.
+/// Describes the values of this kind; fails with the type's name if no value is possible.
 fn expected(kind: &Kind) -> Result<&'static str, &str> {
     Ok(match kind {
         Kind::Text | Kind::One(_) => "a text",

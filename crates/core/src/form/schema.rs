@@ -1,14 +1,14 @@
-//! A form from the JSON schema of an object.
+//! Builds a form from the JSON schema of an object.
 //!
-//! Invariant: every property becomes a field, in the order of the schema; a malformed
-//! keyword makes it less strict, never less visible.
+//! Invariant: every property becomes a field, in the order of the schema; a malformed keyword makes
+//! a field less strict, never hides it.
 
 use serde_json::Value as Json;
 
 use super::rules::{PATTERNS, Rules};
 use super::{Choice, Field, Form, Kind, number_json};
 
-/// Reads the schema; one that is no object has no fields.
+/// Reads the schema; one that is not an object has no fields.
 pub fn read(schema: &Json) -> Form {
     let required = schema["required"].as_array();
     let required: Vec<&str> = required
@@ -50,7 +50,7 @@ fn kind(property: &Json) -> Kind {
             choices if choices.is_empty() => Kind::Unknown("an empty choice".to_owned()),
             choices => Kind::One(choices),
         },
-        // A choice has texts only.
+        // Choices are always strings.
         Some(other) if is_choice && other != "array" => Kind::Unknown(format!("{other} of some")),
         None | Some("string") => Kind::Text,
         Some("integer") => Kind::Integer,
@@ -64,7 +64,7 @@ fn kind(property: &Json) -> Kind {
     }
 }
 
-/// Returns the type; of several the first one that is not null.
+/// Returns the type; of several, the first one other than null.
 fn type_of(property: &Json) -> Option<&str> {
     let kind = &property["type"];
     let listed = kind.as_array().into_iter().flatten();
@@ -72,8 +72,7 @@ fn type_of(property: &Json) -> Option<&str> {
     kind.as_str().or(listed)
 }
 
-/// Returns what can be chosen: with titles (`oneOf`, `anyOf`, or `enum` with `enumNames`) or
-/// without.
+/// Returns the choices: with titles (`oneOf`, `anyOf`, or `enum` with `enumNames`) or without.
 fn choices(schema: &Json) -> Vec<Choice> {
     let mut choices: Vec<Choice> = Vec::new();
     let mut add = |value: &str, title: Option<String>, description: Option<String>| {
@@ -104,7 +103,7 @@ fn choices(schema: &Json) -> Vec<Choice> {
     choices
 }
 
-/// Returns a default of the right type; numbers without a fraction are written without one.
+/// Returns a default of the right type; integral numbers are written without a fraction.
 fn default(kind: &Kind, json: &Json) -> Option<Json> {
     match kind {
         Kind::Text | Kind::One(_) => json.is_string(),
@@ -125,7 +124,7 @@ fn default(kind: &Kind, json: &Json) -> Option<Json> {
     })
 }
 
-/// Returns a text that says something.
+/// Returns a text that is not blank.
 fn text(json: &Json) -> Option<String> {
     let text = json.as_str()?.trim();
     (!text.is_empty()).then(|| text.to_owned())

@@ -80,7 +80,7 @@ impl Model {
             let mut line = Line::default();
             toolview::push(&mut line, toolview::kind_name(&tool.kind), "AcpToolKind");
             toolview::push(&mut line, "  ", "AcpToolKind");
-            // The message says what a call of Neovim's tools is about.
+            // The message already describes a call of Neovim's tools.
             let own = question
                 .asker
                 .tool()
@@ -109,12 +109,12 @@ impl Model {
     }
 }
 
-/// Tells whether a title only repeats the command, which the lines show in full.
+/// Returns whether a title only repeats the command, which the lines show in full.
 fn is_command(tool: &ToolCall, title: &str) -> bool {
     rawview::command(tool).is_some_and(|command| command.trim() == title.trim_matches('`'))
 }
 
-/// Tells whether the call's content names the files already.
+/// Returns whether the call's content already names the files.
 fn has_diff(tool: &ToolCall) -> bool {
     let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
     tool.content.iter().any(is_diff)

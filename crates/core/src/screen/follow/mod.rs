@@ -28,7 +28,7 @@ impl Model {
         };
         trail.mode = mode.unwrap_or(toggled);
         if !is_at_work {
-            // The place of a turn that has ended is of no interest.
+            // The place in an ended turn is irrelevant.
             (trail.last, trail.edited) = (None, None);
         }
         fx.push(notify(Level::Info, trail.mode.told()));
@@ -62,7 +62,7 @@ impl Model {
         let buffer =
             |path: &Path| -> Option<BufId> { Some(self.workspace.documents.find(path)?.0) };
         let is_at_work = session.turn.is_some();
-        // What it has asked for stands there.
+        // While it waits, the user sees its request.
         let is_waiting = self.questions.wait_in(key);
         let mark = trail.last.as_ref();
         let mark = mark.filter(|_| is_at_work && !is_waiting);

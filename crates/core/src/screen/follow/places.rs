@@ -1,5 +1,5 @@
-//! Sources of the agent's place: tool calls, reads and writes through the client, and files that
-//! the agent changes on disk by itself.
+//! Sources of the agent's place: tool calls, reads and writes through the client, and changes of
+//! files on disk.
 //!
 //! Invariant: a change on disk counts unless a tool call has announced it: the first of the two
 //! moves the editor, and the other at most adds the row.
@@ -140,7 +140,7 @@ impl Model {
         self.comes(key, step);
     }
 
-    /// Moves the agent, unless the report is about a turn that ended before.
+    /// Moves the agent, unless the report is about a turn that has ended.
     fn comes(&mut self, key: SessionKey, step: Step) {
         if self.is_at_work(key) || self.workspace.windows.is_open(key) {
             self.view.following.comes(key, step);
