@@ -148,7 +148,7 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
     let notify: mlua::Function = nvim::vim()?.get("notify")?;
     let here: String = nvim::vim_fn("getcwd", ())?;
     let mut text = format!("acp.nvim: {}", paths::seen_from(&here, text));
-    // Neovim 0.12 omits the paths of its own source files.
+    // Neovim 0.12 omits the paths of its source files.
     let source = notify.info().source.unwrap_or_default();
     if source == "?" || source.ends_with("editor.lua") {
         text = fitting(&text)?;

@@ -1,5 +1,5 @@
-//! Sources of the agent's place: tool calls, reads and writes through the client, and changes of
-//! files on disk.
+//! The events that move the agent's place: tool calls, reads and writes through the client, and
+//! changes of files on disk.
 //!
 //! Invariant: a change on disk counts unless a tool call has announced it: the first of the two
 //! moves the editor, and the other at most adds the row.

@@ -61,7 +61,7 @@ pub(super) struct History {
     /// The newest entry is the present state (false after an undo).
     at_newest: bool,
     bytes: usize,
-    /// A limit lower than [`STATES`], unless it is 0.
+    /// The maximum number of states; 0 means [`STATES`].
     most: usize,
 }
 

@@ -172,8 +172,8 @@ impl Review {
 
     /// Accepts hunks: their current lines become part of the base.
     ///
-    /// Undoing something else keeps the acceptance. Undoing the agent's change reverts it, and redo
-    /// restores both.
+    /// Undoing something else keeps the acceptance. Undoing the agent's change reverts the
+    /// acceptance too, and redo restores both.
     ///
     /// Accepting a conflict takes the agent's text, which is not in the buffer yet: the returned
     /// edits (from the top down, in rows of `current`) must be made there and reported by
