@@ -19,7 +19,7 @@ use acp_core::spine::ids::SessionKey;
 /// The behaviour of the menu in inputs, regardless of the user's own.
 const MENU: &str = "menuone,noinsert,noselect";
 
-/// When completion comes up.
+/// When the menu opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Completion {
     /// While the user writes.

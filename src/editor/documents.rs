@@ -94,8 +94,8 @@ pub fn start() -> mlua::Result<()> {
         Scope::Patterns(&OPTIONS),
         options,
     )?;
-    // Modelines and others' autocommands set options without a word, and `:noautocmd edit`
-    // reads a file without one.
+    // Modelines and others' autocommands set options without an event, and so does
+    // `:noautocmd edit`.
     on(&["BufEnter", "BufWinEnter"], |buf| {
         if is_attached(buf) {
             report_state(buf)
@@ -118,7 +118,7 @@ fn on(events: &[&str], body: fn(i32) -> mlua::Result<()>) -> mlua::Result<()> {
 }
 
 /// The options that are reported when they are set. Not 'modifiable': each frame of a chat sets
-/// it, and Neovim says so itself when it refuses an edit.
+/// it, and Neovim reports it when it refuses an edit.
 const OPTIONS: [&str; 7] = [
     "bomb",
     "fileformat",

@@ -53,7 +53,7 @@ pub fn run(edit: Edit) -> mlua::Result<()> {
 }
 
 enum Failure {
-    /// Neovim evaluates an expression and has locked the text (|textlock|).
+    /// Neovim has locked the text while it evaluates an expression (|textlock|).
     Locked,
     Edit(EditError),
 }
@@ -70,7 +70,7 @@ impl From<mlua::Error> for Failure {
 }
 
 /// Marks an edit as the one being applied, until this is dropped; then the previous one continues:
-/// other edits may come while a save hook waits.
+/// other edits may arrive while a save hook waits.
 struct Applying {
     before: Option<(i32, Token<Edited>)>,
 }

@@ -1,7 +1,7 @@
 //! The folds of a transcript in a window.
 //!
-//! Invariant: a fold is created once, and opened or closed only when the core says so; everything
-//! else is up to the user.
+//! Invariant: a fold is created once, and opened or closed only when the core requests it;
+//! everything else is up to the user.
 
 use nvim_oxi::mlua;
 

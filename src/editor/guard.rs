@@ -51,7 +51,7 @@ pub fn caught<R>(place: &'static str, body: impl FnOnce() -> R) -> Option<R> {
 
 /// Runs `body` as the function that `call` passes to Neovim, and returns its result.
 ///
-/// Its error does not pass through Neovim, which would put words before it.
+/// Its error bypasses Neovim, which would add a prefix to the message.
 pub fn inside<R: 'static>(
     place: &'static str,
     body: impl FnOnce() -> mlua::Result<R> + 'static,
@@ -100,7 +100,7 @@ where
 
 /// Calls a function that returns whether it succeeded, and raises its message if it did not.
 ///
-/// An error that Rust raises is a userdata, of which `nvim_exec_lua()` and `:lua` show nothing.
+/// An error raised by Rust is a userdata, whose text `nvim_exec_lua()` and `:lua` do not show.
 const RAISE: &str = "
 local run = ...
 local function result(ok, ...)

@@ -1,5 +1,5 @@
-//! Whether an autocommand may handle a `User` event: frequent events are triggered only if one
-//! does.
+//! Checks whether an autocommand may handle a `User` event: frequent events are triggered only if
+//! one does.
 //!
 //! Invariant: the answer is cached only while nothing else can run.
 

@@ -56,7 +56,7 @@ impl Stock {
         Ok(stock)
     }
 
-    /// Takes out a hunk that is drawn at its position.
+    /// Removes and returns a hunk that is drawn at its position.
     pub fn take(&mut self, hunk: &HunkView, canvas: &Canvas) -> Option<Drawn> {
         let (row, is_below) = canvas.place(hunk);
         let key = (row, is_below, hunk.proposed.is_some());
@@ -99,7 +99,7 @@ impl Drawn {
         })
     }
 
-    /// Turns into `hunk`, which looks the same but for its number.
+    /// Becomes `hunk`, which looks the same except for its number.
     pub fn become_hunk(
         mut self,
         canvas: &Canvas,

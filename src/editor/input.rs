@@ -1,7 +1,7 @@
 //! The buffer of the input window: the draft, its attachments, and sending it.
 //!
-//! Invariant: no text of the user is lost: a draft that is replaced goes to the history of prompts,
-//! and undo brings back one that was sent.
+//! Invariant: no text of the user is lost: a replaced draft enters the history of prompts, and undo
+//! restores a sent one.
 
 use nvim_oxi::mlua;
 

@@ -65,7 +65,7 @@ fn set(buf: i32, modes: &[&str], key: &str, desc: &str, to: Value) -> mlua::Resu
     set.call((modes, key, to, opts))
 }
 
-/// Maps the configured keys of a name; `body` is given the key.
+/// Maps the configured keys of a name; `body` receives the key.
 pub fn bind(
     buf: i32,
     modes: &[&str],

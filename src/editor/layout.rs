@@ -306,7 +306,7 @@ fn size(wanted: f64, total: i64) -> i64 {
     (cells as i64).clamp(1, total.max(1))
 }
 
-/// Gives a window of the chat its looks: only text, all of it.
+/// Sets the options of a chat's window: only text, and all of it.
 fn strip(win: i32) -> mlua::Result<()> {
     window::strip(win)?;
     window::switch(win, &["wrap", "linebreak"], true)

@@ -68,7 +68,7 @@ pub struct Wiring {
     pub outbox: Arc<Outbox>,
     pub published: Published,
     pub is_being_written: Probe,
-    /// Takes over the environment as it is now; before an agent is started.
+    /// Copies the current environment before an agent is started.
     pub refresh_environment: fn(),
     /// Ends the agents and waits for them, for a bounded time.
     pub shut_down: fn(),

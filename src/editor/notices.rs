@@ -42,7 +42,7 @@ pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> 
 
 /// Reports that a session waits for an answer, if the user does not see it.
 ///
-/// `is_shown` says whether the question is the one on the screen.
+/// `is_shown` is set if the question is on the screen.
 pub fn question_waits(session: SessionKey, is_shown: bool) -> mlua::Result<()> {
     let config =
         state::with(|editor| (editor.config.borrow().notify_question, editor.is_away.get()));

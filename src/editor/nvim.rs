@@ -26,8 +26,8 @@ pub fn lua() -> Lua {
 /// milliseconds; its clones do not.
 fn kept() -> Lua {
     let lua = mlua::lua();
-    // Without this, each string and table that is handed to Lua costs a protected call, in case
-    // that memory is out; but then Neovim itself ends at once.
+    // Without this, each string and table passed to Lua costs a protected call, in case memory
+    // runs out; but then Neovim exits anyway.
     lua.skip_memory_check(true);
     let kept = lua.clone();
     std::mem::forget(lua);
@@ -123,7 +123,7 @@ pub fn set_buf_option(buf: i32, name: &str, to: impl IntoLua) -> mlua::Result<()
     api("nvim_set_option_value", (name, to, scope))
 }
 
-/// Sets an option of a window for the buffer it shows now, not for others that come there.
+/// Sets an option of a window for the buffer it shows now, not for later ones.
 ///
 /// # Errors
 /// Neovim's error.
@@ -166,7 +166,7 @@ pub fn windows_of(buf: i32) -> mlua::Result<Vec<i32>> {
     vim_fn("win_findbuf", buf)
 }
 
-/// Returns the words of an error without Lua's traceback.
+/// Returns the message of an error without Lua's traceback.
 pub fn message(error: &mlua::Error) -> String {
     let text = match error {
         mlua::Error::CallbackError { cause, .. } => return message(cause),

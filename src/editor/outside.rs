@@ -290,7 +290,7 @@ pub fn count_as_saved(buf: i32) -> mlua::Result<()> {
     nvim::set_buf_option(buf, "modified", false)
 }
 
-/// Makes Neovim detect that a buffer's file is gone, without a message.
+/// Makes Neovim detect that a buffer's file was deleted, without a message.
 ///
 /// Neovim keeps checking for a new file, and `:write` creates one without a question.
 pub(super) fn gone(buf: i32) -> mlua::Result<()> {

@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// Returns the height of a panel with so many lines, given the height that it shares with the
+    /// Returns the height of a panel with this many lines, given the height that it shares with the
     /// transcript; a long list is harder to read at a glance.
     fn height(self, lines: i64, room: i64) -> i64 {
         match self {
@@ -256,7 +256,7 @@ fn open(buf: i32, place: (&str, i32), height: i64) -> mlua::Result<i32> {
         win,
         [
             ("wrap", nvim::value(false)),
-            // A line that is too long for the window ends in a mark.
+            // A line too long for the window ends in a mark.
             ("listchars", nvim::value("extends:…")),
             ("fillchars", nvim::value("eob: ")),
             ("scrolloff", nvim::value(0)),

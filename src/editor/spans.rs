@@ -128,7 +128,7 @@ impl Spans {
     }
 }
 
-/// Saturates: so many marks would take tens of gigabytes.
+/// Saturates: that many marks would take tens of gigabytes.
 fn narrow(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

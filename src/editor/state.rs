@@ -1,7 +1,7 @@
 //! The main thread's own state, in cells of the main thread.
 //!
 //! Invariant: no borrow is held across a call into Neovim, because such a call may run
-//! autocommands and callbacks that come back here.
+//! autocommands and callbacks that borrow it again.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::Path;
@@ -27,7 +27,7 @@ use acp_edge::inbox::Inbox;
 /// The snapshot the core published last.
 pub type Published = Arc<Mutex<Arc<Snapshot>>>;
 
-/// Tells at once whether a program is writing to a file of this size.
+/// Returns without delay whether a program is writing to a file of this size.
 pub type Probe = Box<dyn Fn(&Path, u64) -> bool>;
 
 /// What the main thread owns.
@@ -69,7 +69,7 @@ pub fn with<R>(body: impl FnOnce(&Editor) -> R) -> Option<R> {
     EDITOR.with(|cell| cell.get().map(body))
 }
 
-/// Returns the way into the core.
+/// Returns the sender of events to the core.
 pub fn inbox() -> Option<Inbox> {
     with(|editor| editor.inbox.clone())
 }

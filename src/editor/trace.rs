@@ -77,7 +77,7 @@ pub fn write() {
         .append(true)
         .create(true)
         .open(path);
-    // The user sees that there is no trace.
+    // The missing file tells the user.
     let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
 }
 

@@ -32,7 +32,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Hands an effect to the main thread. Never blocks; besides edits, messages and announcements
+    /// Queues an effect for the main thread. Never blocks; besides edits, messages and announcements
     /// about files, the queue holds at most one frame and one wake-up.
     pub fn push(&self, effect: EditorEffect) {
         self.lock().push_back(effect);
@@ -55,7 +55,7 @@ impl Outbox {
         self.lock().pop_front()
     }
 
-    /// Tells whether all there is to do is to ask for a frame.
+    /// Removes the wake-up if it is the only pending effect; returns whether it was.
     fn take_lone_wake(&self) -> bool {
         let mut queue = self.lock();
         let lone = queue.len() == 1 && matches!(queue.front(), Some(EditorEffect::Wake));

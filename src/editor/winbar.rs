@@ -1,4 +1,4 @@
-//! The bar above a chat: the state of the session, as much of it as there is room for.
+//! The bar above a chat: the state of the session, as much of it as fits.
 //!
 //! Invariant: a bar is fitted again whenever its text or the width of its window changes.
 

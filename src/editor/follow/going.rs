@@ -21,7 +21,7 @@ use acp_core::view::follow::pace;
 /// The largest file that is loaded, in bytes: Neovim blocks while it loads.
 const MAX_LOADED: u64 = 1 << 20;
 
-/// The number of bytes that are searched for a NUL, to tell whether a file is text.
+/// The number of bytes searched for a NUL, to detect binary files.
 const PROBE: u64 = 8192;
 
 /// The outcome of a move.
@@ -146,7 +146,7 @@ fn check(path: &Path, roots: &[std::path::PathBuf]) -> Result<(), Outcome> {
     let file = std::fs::File::open(path).map_err(|_| Outcome::NoPlace)?;
     let read = file.take(PROBE).read_to_end(&mut probe);
     match read.is_err() || probe.contains(&0) {
-        // A binary file shows nothing.
+        // A binary file has no readable text.
         true => Err(Outcome::NoPlace),
         false => Ok(()),
     }

@@ -72,7 +72,7 @@ pub fn show(old: Option<Mark>, new: Option<AgentMark>) -> mlua::Result<Option<Ma
 }
 
 impl Mark {
-    /// Returns its present row; `None` if its text is gone.
+    /// Returns its present row; `None` if its text was deleted.
     fn row(&self) -> mlua::Result<Option<usize>> {
         if !buffer::is_loaded(self.shown.buf.0)? {
             return Ok(None);

@@ -2,7 +2,7 @@
 //!
 //! Invariants: the user's own window never moves, and no window does unless the user rests in
 //! normal mode; of several pending places only the last one counts. While no agent is followed,
-//! there is no timer and no autocommand.
+//! no timer runs and no autocommand exists.
 
 mod going;
 mod mark;

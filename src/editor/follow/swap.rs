@@ -1,5 +1,5 @@
-//! Whether a file has a swap file: opening it would make Neovim ask a question that only the user
-//! can answer.
+//! Checks for a swap file, because opening such a file would make Neovim ask a question that only
+//! the user can answer.
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use acp_core::spine::view::Line;
 pub struct Size {
     pub width: i64,
     pub height: i64,
-    /// Some lines have no room.
+    /// Some lines do not fit.
     pub is_cut: bool,
 }
 
@@ -75,7 +75,7 @@ pub fn config(size: Size, frame: Frame) -> mlua::Result<Table> {
     ])
 }
 
-/// Returns a text cut to so many characters.
+/// Cuts a text to a number of characters.
 pub fn clipped(text: &str, width: i64) -> String {
     let width = usize::try_from(width).unwrap_or(0).max(1);
     if text.chars().count() <= width {

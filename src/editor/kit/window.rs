@@ -102,7 +102,7 @@ pub fn is_command_line() -> mlua::Result<bool> {
     Ok(nvim::vim_fn::<String>("win_gettype", ())? == "command")
 }
 
-/// Sets options of a window for the buffer it shows now.
+/// Sets options of a window, only for the buffer it shows now.
 pub fn set<const N: usize>(win: i32, options: [(&str, Value); N]) -> mlua::Result<()> {
     for (name, to) in options {
         nvim::set_win_option(win, name, to)?;

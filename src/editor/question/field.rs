@@ -25,7 +25,7 @@ pub(super) struct Editing {
     win: i32,
 }
 
-/// The most rows of a longer text that are visible at once.
+/// Maximum number of visible rows of a longer text.
 const ROWS: i64 = 6;
 
 fn editing() -> Option<Editing> {
@@ -59,7 +59,7 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
     let config = config(form, number, buf)?;
     let set = |editing| with(|window| window.filling.editing = editing);
     let win = 0;
-    // Before the cursor leaves the form's window, so that the user does not count as gone.
+    // Before the cursor leaves the form's window, so that this does not count as leaving it.
     set(Some(Editing { number, buf, win }));
     let win: i32 = match api("nvim_open_win", (buf, true, config)) {
         Ok(win) => win,

@@ -22,7 +22,7 @@ use acp_core::spine::view::{ElicitationView, Line, QuestionView};
 /// The state of filling in forms.
 #[derive(Debug, Default)]
 pub(super) struct Filling {
-    /// The entries of each form, also of one that another question has replaced for a while.
+    /// The entries of each form, including forms another question has temporarily replaced.
     drafts: BTreeMap<QuestionId, Draft>,
     /// The meaning of each line.
     rows: Vec<Row>,
@@ -41,7 +41,7 @@ const EDITS: [&str; 26] = [
     "o", "O", "p", "P", "r", "R", "J", "u", "~", "<Del>",
 ];
 
-/// Where the cursor goes from a field.
+/// The cursor's destination from a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Move {
     Stay,
@@ -199,7 +199,7 @@ pub(super) fn go_to_first() -> mlua::Result<()> {
     match (valid_window()?, stops().first()) {
         (Some(win), Some(row)) => {
             window::set_row(win, *row)?;
-            // Shows the words above it.
+            // Shows the text above it.
             show_from_top(win)
         }
         _ => Ok(()),

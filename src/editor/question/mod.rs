@@ -72,7 +72,7 @@ pub struct Window {
     /// The buffer and the question that the keys were mapped for.
     keyed: Option<(i32, QuestionId)>,
     win: Option<i32>,
-    /// Where the user was before the window got the focus.
+    /// The user's place before the window got the focus.
     home: Option<i32>,
     /// When the question appeared, or the window got the focus.
     since: Option<Instant>,
@@ -292,7 +292,7 @@ fn open(buf: i32, config: Table, kind: Kind) -> mlua::Result<i32> {
     Ok(win)
 }
 
-/// Returns the frame of the window; its footer says how to get there and which keys matter.
+/// Returns the frame of the window; its footer shows the keys to reach the window and to answer.
 fn frame(question: &QuestionView, size: Size) -> mlua::Result<Frame> {
     let is_here = valid_window()? == Some(window::here()?);
     let (is_left, is_over) = with(|window| (window.is_left, window.next.is_some()));

@@ -51,7 +51,7 @@ fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
     number.into_iter().chain(letter).collect()
 }
 
-/// Returns a hint for the frame: the options that have no room, and the key that shows the files.
+/// Returns a hint for the frame: the options that do not fit, and the key that shows the files.
 pub(super) fn hint(view: &PermissionView, is_cut: bool) -> String {
     let mut hint = String::new();
     if is_cut {

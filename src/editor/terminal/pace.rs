@@ -1,4 +1,4 @@
-//! Feeds terminals between the keys that the user types in another window; [`Pace`] says when.
+//! Feeds terminals between the keys that the user types in another window, as [`Pace`] decides.
 //!
 //! Invariant: output that is held back is requested again: by a timer, a key, or when the last
 //! window of a terminal closes.

@@ -109,7 +109,7 @@ fn bar(info: &TerminalInfo, feed: Feed, width: usize) -> String {
     bar + "%*"
 }
 
-/// Returns the state of a terminal in words, and its highlight group.
+/// Returns a terminal's state as text, and its highlight group.
 fn state(state: &State) -> (String, Group) {
     let group = match state {
         State::Starting => "AcpToolPending",

@@ -1,6 +1,6 @@
 //! Converts between JSON and Lua values, for the handlers of tools.
 //!
-//! Invariant: reading any value ends, and an error names the position of the value that is no JSON.
+//! Invariant: reading any value ends, and an error names the position of the invalid value.
 
 use nvim_oxi::mlua::{self, Table, Value};
 use serde_json::{Map, Number, Value as Json};
@@ -10,7 +10,7 @@ use crate::editor::nvim;
 /// The deepest nesting of a value: a deeper one probably contains itself.
 const DEPTH: usize = 100;
 
-/// Maximum size of a value, in bytes of text plus a fee for each value: agents read no larger ones.
+/// Maximum size of a value, in bytes of text plus a constant per value: agents read no larger ones.
 const BYTES: usize = 16 << 20;
 
 /// The meaning of an empty table.
@@ -74,7 +74,7 @@ pub fn object_to_lua(fields: &Map<String, Json>) -> mlua::Result<Table> {
 /// Reads a Lua value; invalid UTF-8 becomes replacement characters.
 ///
 /// # Errors
-/// A sentence that names the value that is no JSON, and its position.
+/// A sentence that names the invalid value and its position.
 pub fn to_json(value: Value, empty: Empty) -> Result<Json, String> {
     let vim = nvim::vim().map_err(|error| nvim::message(&error))?;
     let mut reader = Reader {

@@ -17,7 +17,7 @@ const NOTHING: &str = "Done. The tool has nothing to say.";
 /// Reads the return value of a handler.
 ///
 /// # Errors
-/// A sentence for the agent that says why the value is no data.
+/// A sentence that tells the agent why the value is not plain data.
 pub fn read(value: Value) -> Result<ToolResult, String> {
     if value.is_nil() {
         return Ok(ToolResult::text(NOTHING));
