@@ -151,7 +151,7 @@ pub fn get(key: SessionKey) -> Option<Chat> {
     state::with(|editor| editor.chats.borrow().by_session.get(&key).cloned()).flatten()
 }
 
-/// Returns the session that is meant if none is named: the current tab's, else the one used last.
+/// Returns the default session: the current tab page's, else the one used last.
 pub fn current() -> Option<SessionKey> {
     let tab = window::tab().ok()?;
     state::with(|editor| {

@@ -156,7 +156,7 @@ pub fn is_renamed(buf: i32) -> bool {
     })
 }
 
-/// Notes whether a buffer has a name that it was never read from or written to.
+/// Records whether a buffer has a name that it was never read from or written to.
 pub fn set_renamed(buf: i32, renamed: bool) {
     with(|attached| {
         if let Some(buffer) = attached.buffers.get_mut(&buf) {
@@ -179,7 +179,7 @@ pub fn known(buf: i32) -> Option<Stamp> {
     with_buffer(buf, |buffer| buffer.known)
 }
 
-/// Notes the file that a buffer's text was read from, written to or merged with.
+/// Records the file that a buffer's text was read from, written to or merged with.
 pub fn set_known(buf: i32, stamp: Option<Stamp>) {
     with_buffer(buf, |buffer| {
         buffer.known = stamp;
@@ -187,7 +187,7 @@ pub fn set_known(buf: i32, stamp: Option<Stamp>) {
     });
 }
 
-/// Notes that a `:write` of a buffer begins.
+/// Records that a `:write` of a buffer begins.
 pub fn begin_write(buf: i32) {
     let tick = tick(buf);
     with_buffer(buf, |buffer| {
@@ -204,7 +204,7 @@ fn has_failed(buf: i32) -> mlua::Result<bool> {
     Ok(writing == Some(tick(buf)) && nvim::buf_option(buf, "modified")?)
 }
 
-/// Notes the file that a `:write` is about to replace, and returns the one noted before.
+/// Records the file that a `:write` is about to replace, and returns the previous one.
 pub fn set_replaced(buf: i32, file: Option<Replaced>) -> Option<Replaced> {
     with_buffer(buf, |buffer| std::mem::replace(&mut buffer.replaced, file))
 }

@@ -164,7 +164,7 @@ fn screen_resized() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Notes which chats the user has given another width.
+/// Records which chats the user has resized.
 fn windows_resized() -> mlua::Result<()> {
     ease_heights()?;
     let (columns, _) = window::screen()?;

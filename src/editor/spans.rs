@@ -28,7 +28,7 @@ pub struct Highlight {
     pub group: u16,
 }
 
-/// The highlights of some lines, in order, and how many of them each line has.
+/// The highlights of some lines, in order, and their number for each line.
 #[derive(Debug, Default)]
 pub struct LineHighlights {
     counts: Vec<u32>,

@@ -32,8 +32,8 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Queues an effect for the main thread. Never blocks; besides edits, messages and announcements
-    /// about files, the queue holds at most one frame and one wake-up.
+    /// Queues an effect for the main thread. Never blocks; besides edits, messages and
+    /// announcements about files, the queue holds at most one frame and one wake-up.
     pub fn push(&self, effect: EditorEffect) {
         self.lock().push_back(effect);
         self.wake();

@@ -225,7 +225,7 @@ fn needed(name: &str, methods: &[AuthMethod], error: &RpcError) -> String {
             "The agent \"{name}\" asks you to log in first ({}).",
             error.message
         ),
-        // Some agents report it in other words, or notice only once they have called their model.
+        // Some agents report it with another error, or only after they have called their model.
         _ => format!(
             "The agent \"{name}\" could not open a session: {error}. It may want you to log in \
              first."

@@ -145,7 +145,7 @@ impl Model {
         if let Some(session) = self.conversation.sessions.get_mut(&key) {
             session.login.keep(&prompt, feedback.as_deref());
         }
-        // The user's words come first: agents look there for a command, and for a title.
+        // The user's text comes first: agents look there for a command and for a title.
         let last = feedback.map(PromptBlock::Text);
         let all = std::mem::take(&mut prompt).into_blocks(takes);
         let all = all.into_iter().chain(last).chain(past);
