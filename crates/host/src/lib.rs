@@ -17,6 +17,7 @@ mod ending;
 mod environment;
 mod guard;
 mod history;
+mod locked;
 mod log;
 mod mcp;
 mod pipes;

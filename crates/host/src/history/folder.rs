@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::FlockOperation;
 
 use super::writers::RecordWriter;
+use crate::locked::Locked;
 use acp_core::conversation::history::lines;
 use acp_core::spine::history::{Bounds, Header, Kept, Meta, Past, Record, RecordName};
 
@@ -69,8 +70,7 @@ impl RecordFolder {
             let file = options.append(true).create_new(true).mode(0o600);
             match file.open(self.path(&name)) {
                 Ok(file) => {
-                    lock(&file)?;
-                    return Ok(RecordWriter::new(name, file));
+                    return Ok(RecordWriter::new(name, lock(file)?));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(error),
@@ -86,21 +86,21 @@ impl RecordFolder {
     pub(super) fn go_on(&self, name: &RecordName, header: &Header) -> io::Result<RecordWriter> {
         let path = self.path(name);
         let file = File::options().read(true).append(true).open(&path);
-        let mut file = match file {
+        let file = match file {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return self.begin(header),
             file => file?,
         };
-        match lock(&file) {
-            Ok(()) if is_at(&file, &path) => {
+        match lock(file) {
+            Ok(file) if is_at(&file, &path) => {
                 let mut writing = RecordWriter::new(name.clone(), file);
                 writing.is_torn = !ends_a_line(&mut writing.file)?;
                 Ok(writing)
             }
             // Removed after it was opened.
-            Ok(()) => self.begin(header),
+            Ok(_) => self.begin(header),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let mut writing = self.begin_empty()?;
-                io::copy(&mut file, &mut writing.file)?;
+                io::copy(&mut File::open(&path)?, &mut *writing.file)?;
                 writing.is_torn = true;
                 Ok(writing)
             }
@@ -188,9 +188,9 @@ impl RecordFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             file => file.map_err(words)?,
         };
-        if lock(&file).is_err() {
+        let Ok(_lock) = lock(file) else {
             return Err("another Neovim has it open".to_owned());
-        }
+        };
         fs::remove_file(&path).map_err(words)
     }
 
@@ -294,10 +294,7 @@ fn ends_a_line(file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Locks a file for writing, until it is closed.
-fn lock(file: &File) -> io::Result<()> {
-    Ok(rustix::fs::flock(
-        file,
-        FlockOperation::NonBlockingLockExclusive,
-    )?)
+/// Locks a file for writing.
+fn lock(file: File) -> io::Result<Locked> {
+    Locked::new(file, FlockOperation::NonBlockingLockExclusive)
 }

@@ -1,10 +1,10 @@
 //! The records that this Neovim is writing.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Write};
 
 use super::folder::RecordFolder;
+use crate::locked::Locked;
 use acp_core::conversation::history::lines;
 use acp_core::spine::history::{Header, On, Record, RecordName};
 use acp_core::spine::ids::SessionKey;
@@ -19,15 +19,14 @@ pub(super) struct RecordWriters {
 #[derive(Debug)]
 pub(super) struct RecordWriter {
     pub name: RecordName,
-    /// Locked.
-    pub file: File,
+    pub file: Locked,
     /// The last line may be incomplete.
     pub is_torn: bool,
     has_failed: bool,
 }
 
 impl RecordWriter {
-    pub(super) fn new(name: RecordName, file: File) -> Self {
+    pub(super) fn new(name: RecordName, file: Locked) -> Self {
         Self {
             name,
             file,

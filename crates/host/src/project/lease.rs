@@ -16,6 +16,7 @@ use rustix::fs::FlockOperation;
 
 use super::reading::now;
 use super::store::make_private;
+use crate::locked::Locked;
 
 const SUFFIX: &str = "life";
 const REVIEWS: &str = "reviews";
@@ -24,7 +25,7 @@ const REVIEWS: &str = "reviews";
 #[derive(Debug)]
 pub(super) struct Lease {
     path: PathBuf,
-    file: File,
+    file: Locked,
 }
 
 impl Lease {
@@ -43,7 +44,7 @@ impl Lease {
             .create_new(true)
             .mode(0o600)
             .open(&path)?;
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let file = Locked::new(file, FlockOperation::NonBlockingLockExclusive)?;
         Ok(Self { path, file })
     }
 
@@ -55,7 +56,7 @@ impl Lease {
     /// Names the checkpoint that this Neovim builds on.
     pub(super) fn build_upon(&self, checkpoint: &Path) -> io::Result<()> {
         let name = checkpoint.file_name().unwrap_or_default().as_bytes();
-        let mut file = &self.file;
+        let mut file: &File = &self.file;
         file.rewind()?;
         file.set_len(0)?;
         file.write_all(name)
@@ -74,7 +75,7 @@ impl Drop for Lease {
 #[derive(Debug)]
 pub(super) struct Ended {
     path: PathBuf,
-    _lock: File,
+    _lock: Locked,
 }
 
 impl Ended {
@@ -93,8 +94,8 @@ impl Ended {
 pub(super) fn ended(folder: &Path) -> Vec<Ended> {
     let over = |path: PathBuf| {
         let file = File::open(&path).ok()?;
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Ended { path, _lock: file })
+        let lock = Locked::new(file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(Ended { path, _lock: lock })
     };
     leases(folder).into_iter().filter_map(over).collect()
 }
@@ -103,7 +104,8 @@ pub(super) fn ended(folder: &Path) -> Vec<Ended> {
 pub(super) fn built_upon(folder: &Path) -> Vec<PathBuf> {
     let under_way = |path: PathBuf| {
         let mut file = File::open(&path).ok()?;
-        let is_over = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
+        let copy = file.try_clone().ok()?;
+        let is_over = Locked::new(copy, FlockOperation::NonBlockingLockShared).is_ok();
         if is_over {
             return None;
         }

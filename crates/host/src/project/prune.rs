@@ -17,13 +17,14 @@ use super::lease::built_upon;
 use super::manifest::decode;
 use super::reviews;
 use super::store::{Store, Sync, TEMP, YOUNG, blob_at, make_private, write_private};
+use crate::locked::Locked;
 use acp_core::spine::project::Blob;
 
 /// A lock, shared by Neovims that start to build on a checkpoint, exclusive for the one that
 /// prunes.
 #[derive(Debug)]
 pub(super) struct PruneLock {
-    _lock: File,
+    _lock: Locked,
 }
 
 /// Keeps other Neovims from pruning; waits for one that does.
@@ -62,8 +63,8 @@ fn lock(store: &Store, operation: FlockOperation) -> io::Result<PruneLock> {
         .write(true)
         .mode(0o600)
         .open(path)?;
-    rustix::fs::flock(&file, operation)?;
-    Ok(PruneLock { _lock: file })
+    let lock = Locked::new(file, operation)?;
+    Ok(PruneLock { _lock: lock })
 }
 
 #[derive(Debug)]
