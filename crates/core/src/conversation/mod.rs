@@ -1,4 +1,8 @@
-//! Agents and the conversations with them: processes, sessions, turns, prompts, transcripts.
+//! Agents and the conversations with them.
+//!
+//! Owns agents' processes and pending requests, sessions with their turns, queues, transcripts and
+//! options, log-ins, and the records of past sessions. Offers what needs no other room; the life of
+//! a prompt or a session is a flow.
 
 pub mod agent;
 pub mod attachment;
@@ -44,7 +48,7 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use agent::*;
 use session::*;
 
-/// The state of this room.
+/// Agents, sessions and their pending work.
 #[derive(Debug, Default)]
 pub struct Conversation {
     pub agents: BTreeMap<AgentKey, Agent>,

@@ -1,4 +1,5 @@
-//! The core's interface: events, effects, the jobs between them, and the ids they use.
+//! The core's interface: effects, the tokens of their replies, ids, and the data that events and
+//! effects carry.
 
 pub mod asker;
 pub mod attachment;

@@ -1,4 +1,7 @@
-//! The screen and the public API: views of the other rooms' state.
+//! The state of what the editor shows: chats, the review list, following, and the next frame.
+//!
+//! Owns no fact of its own: everything here can be derived again from the rooms below. `screen`
+//! composes frames and the snapshot.
 
 pub(crate) mod chat;
 pub mod follow;

@@ -1,4 +1,7 @@
 //! Files: mirrors of buffers, what agents read and write, changes on disk, and their review.
+//!
+//! Owns each session's access to files ([`Folders`]) and the text it has seen. Every change of a file
+//! is an operation of `fileops`. Reports to the rooms above by [`Signal`]s.
 
 pub(crate) mod changes;
 pub mod documents;
