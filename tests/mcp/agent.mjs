@@ -119,7 +119,12 @@ class Session {
       this.connected = undefined;
       return { failed: error.message };
     }
-    return run(client, line, { signal: this.turn.signal, ...options });
+    const { signal } = this.turn;
+    const value = await run(client, line, { signal, ...options });
+    // The cancel of the turn comes through another pipe than the cancelled call's result.
+    if (value.content?.[0]?.text === "The call was cancelled." && !signal.aborted)
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    return value;
   }
 
   said(line, value) {
@@ -132,11 +137,7 @@ class Session {
   async confirm(action) {
     const result = await this.run(`call confirm ${JSON.stringify({ action })}`);
     report({ session: this.id, line: "confirm", value: result });
-    const { signal } = this.turn;
-    // The cancel of the turn comes through another pipe than the cancelled call's result.
-    if (result.content?.[0]?.text === "The call was cancelled." && !signal.aborted)
-      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-    if (signal.aborted) return;
+    if (this.turn.signal.aborted) return;
     const data = result.structuredContent ?? {};
     return this.say(data.confirmed === true ? `doing it: ${action}` : `left alone: ${action}`);
   }
