@@ -314,7 +314,7 @@ return function(test)
     same({ { 7, true, { 1, "text", 3, "/x", "mine", 7 } } }, told(calls, "tool_done"))
     same({ { 7, 1, 2, "half" } }, told(calls, "tool_progress"))
     require("acp.tools").run({ id = 8, session = 3, cwd = "/x" }, "gone", {})
-    same({ 8, false, "there is no tool gone any more" }, told(calls, "tool_done")[2])
+    same({ 8, false, "the tool gone no longer exists" }, told(calls, "tool_done")[2])
     same(0, require("acp.tools.run").count())
   end)
 
