@@ -9,6 +9,11 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use acp::{self, SessionId, rpc};
 
 impl Conversation {
+    /// Returns a request that an agent has not answered.
+    pub(crate) fn pending_call(&self, agent: AgentKey, id: u64) -> Option<Call> {
+        self.agents.get(&agent)?.pending.get(&id).cloned()
+    }
+
     pub(crate) fn new_agent_key(&mut self) -> AgentKey {
         self.next_agent += 1;
         AgentKey(self.next_agent)

@@ -13,12 +13,7 @@ use acp::{RpcError, rpc};
 impl Model {
     /// Fails a request that concerns one session or none.
     pub(crate) fn call_failed(&mut self, agent: AgentKey, id: u64, why: &str, fx: &mut Effects) {
-        let pending = self
-            .conversation
-            .agents
-            .get(&agent)
-            .map(|agent| &agent.pending);
-        let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
+        let Some(call) = self.conversation.pending_call(agent, id) else {
             return;
         };
         if let Some(key) = call.opens() {

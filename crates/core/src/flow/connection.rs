@@ -310,12 +310,7 @@ impl Model {
     ///
     /// If the request concerns one session of several, the others continue.
     pub(crate) fn control_timeout(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
-        let pending = self
-            .conversation
-            .agents
-            .get(&agent)
-            .map(|agent| &agent.pending);
-        let Some(call) = pending.and_then(|pending| pending.get(&id)).cloned() else {
+        let Some(call) = self.conversation.pending_call(agent, id) else {
             return;
         };
         if let Call::SetOption {
