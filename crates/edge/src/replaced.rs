@@ -1,6 +1,7 @@
 //! A file that the user's `:write` replaces, as it was before: its content is in no buffer.
 //!
-//! Invariant: reading it takes no longer than Neovim takes to write such a file; nothing waits.
+//! Invariant: reading it takes no longer than Neovim takes to write such a file, which has a limited
+//! size; nothing waits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -12,6 +13,9 @@ use rustix::fs::OFlags;
 use crate::paths;
 use acp_core::spine::event::{Overwritten, Stamp};
 
+/// The size of the largest file that is read; Neovim asks its question about larger ones.
+const MAX_BYTES: u64 = 16 << 20;
+
 /// A file, open, and its content.
 #[derive(Debug)]
 pub struct Replaced {
@@ -20,8 +24,8 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    /// Reads a text file; `None` when there is none, when it cannot be read, or when it is empty:
-    /// its writer may have emptied it just now.
+    /// Reads a text file; `None` when there is none, when it cannot be read, when it is too large, or
+    /// when it is empty: its writer may have emptied it just now.
     pub fn read(path: &Path) -> Option<Self> {
         // A pipe that has taken the file's place would block `open`.
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -31,9 +35,10 @@ impl Replaced {
         if !file.metadata().ok()?.is_file() {
             return None;
         }
-        let content = read(&mut file).ok()?;
+        let content = read(&mut file, MAX_BYTES + 1).ok()?;
+        let is_whole = content.bytes.len() as u64 <= MAX_BYTES;
         let is_text = !content.bytes.is_empty() && !content.bytes.contains(&0);
-        is_text.then_some(Self { file, content })
+        (is_whole && is_text).then_some(Self { file, content })
     }
 
     /// Returns what the file had; `now` is the file in its place after the save.
@@ -45,18 +50,19 @@ impl Replaced {
         let is_another = now.is_none_or(|now| now.inode != before.inode);
         let there = self.file.metadata().ok().as_ref().map(paths::stamp_of);
         match is_another && there != Some(before) {
-            true => read(&mut self.file).unwrap_or(self.content),
+            true => read(&mut self.file, u64::MAX).unwrap_or(self.content),
             false => self.content,
         }
     }
 }
 
-/// Reads all of a file, from its start.
-fn read(file: &mut File) -> io::Result<Overwritten> {
+/// Reads at most `limit` bytes of a file, from its start.
+fn read(file: &mut File, limit: u64) -> io::Result<Overwritten> {
     file.rewind()?;
     let stamp = paths::stamp_of(&file.metadata()?);
-    let mut bytes = Vec::with_capacity(usize::try_from(stamp.bytes).unwrap_or(0));
-    file.read_to_end(&mut bytes)?;
+    let capacity = stamp.bytes.min(limit);
+    let mut bytes = Vec::with_capacity(usize::try_from(capacity).unwrap_or(0));
+    file.take(limit).read_to_end(&mut bytes)?;
     Ok(Overwritten { stamp, bytes })
 }
 
@@ -93,6 +99,17 @@ mod tests {
     #[test]
     fn a_file_that_was_written_in_place_is_what_it_was_before() {
         check(false, "half");
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        for (bytes, is_read) in [(MAX_BYTES, true), (MAX_BYTES + 1, false)] {
+            let text = vec![b'a'; usize::try_from(bytes).expect("it fits")];
+            std::fs::write(&path, text).expect("it can be written");
+            assert_eq!(Replaced::read(&path).is_some(), is_read);
+        }
     }
 
     #[test]

@@ -223,10 +223,13 @@ async fn read_still(
             let is_urgent = is_urgent || writers.has_timed_out(&real);
             // Taken before the read, so that a write during the read shows as a changed stamp.
             let stamp = acp_edge::paths::stamp(&file);
-            if let Some(stamp) = stamp.filter(|_| !is_urgent)
-                && let Some(wait) = writers.wait(&real, &stamp)
-            {
-                return Err(wait);
+            if let Some(stamp) = stamp.filter(|_| !is_urgent) {
+                if writers.is_recent(&stamp) {
+                    writers.catch_up();
+                }
+                if let Some(wait) = writers.wait(&real, &stamp) {
+                    return Err(wait);
+                }
             }
             let content = read(&file, here.file_cap);
             if !is_urgent && stamp != acp_edge::paths::stamp(&file) {

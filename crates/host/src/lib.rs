@@ -12,6 +12,7 @@
 mod agent;
 mod attachments;
 mod command;
+mod cookie;
 mod disk;
 mod ending;
 mod environment;

@@ -5,14 +5,17 @@
 //! twice. So a file that was modified just now, or that a writer has open, is not read yet.
 //!
 //! Invariants: only recently written files are waited for. The wait is bounded: a file that is
-//! written to without end is read as it is.
+//! written to without end is read as it is. (A file that its writer has shortened is incomplete, and
+//! is not reported before it is closed; see `project::postponed`.)
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use acp_core::spine::event::Stamp;
+
+use crate::cookie::Cookie;
 
 /// The delays of waiting for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,8 @@ const REMEMBERED: usize = 256;
 pub(super) struct Writers {
     quiescence: Quiescence,
     tracked: Mutex<Tracked>,
+    /// One for each watcher that reports writers.
+    cookies: Mutex<Vec<Weak<Cookie>>>,
 }
 
 #[derive(Debug, Default)]
@@ -83,11 +88,37 @@ impl Writers {
         Self {
             quiescence,
             tracked: Mutex::default(),
+            cookies: Mutex::default(),
         }
     }
 
     pub(super) fn quiescence(&self) -> Quiescence {
         self.quiescence
+    }
+
+    /// Adds a watcher that reports writers.
+    pub(super) fn add_watcher(&self, cookie: &Arc<Cookie>) {
+        let mut cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+        cookies.retain(|it| it.strong_count() > 0);
+        cookies.push(Arc::downgrade(cookie));
+    }
+
+    /// Waits until all writers up to now are known. Blocks; do not call it on the main thread.
+    pub(super) fn catch_up(&self) {
+        let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+        let cookies: Vec<Arc<Cookie>> = cookies.iter().filter_map(Weak::upgrade).collect();
+        for cookie in cookies {
+            cookie.catch_up();
+        }
+    }
+
+    /// Returns whether a file was modified so recently that its writer may be unknown.
+    pub(super) fn is_recent(&self, stamp: &Stamp) -> bool {
+        let recently = Quiescence {
+            after: self.quiescence.patience,
+            ..self.quiescence
+        };
+        recently.wait(stamp.modified).is_some() && !self.is_own_write(stamp)
     }
 
     /// Records that a program has created a file and may be about to write it.
@@ -127,16 +158,25 @@ impl Writers {
         self.lock().open.remove(path);
     }
 
-    /// Returns whether a file of this size is being written, and has not been for too long.
+    /// Forgets all writers: their closing may have been missed.
+    pub(super) fn forget(&self) {
+        self.lock().open.clear();
+    }
+
+    /// Returns whether a program has a file of this size open and is writing it.
+    pub(super) fn is_open(&self, path: &Path, bytes: u64) -> bool {
+        self.open_for(path, bytes).is_some()
+    }
+
+    /// Returns for how long a program has been writing a file of this size.
     ///
     /// A created file that already has content may be a hard link to another file, so it does not
     /// count.
-    pub(super) fn is_open(&self, path: &Path, bytes: u64) -> bool {
+    fn open_for(&self, path: &Path, bytes: u64) -> Option<Duration> {
         let tracked = self.lock();
         let open = tracked.open.get(path);
-        open.is_some_and(|it| {
-            it.since.elapsed() < self.quiescence.patience && (it.is_written || bytes == 0)
-        })
+        let open = open.filter(|it| it.is_written || bytes == 0)?;
+        Some(open.since.elapsed())
     }
 
     /// Records a file that this client has written, which is complete although it is new.
@@ -171,13 +211,17 @@ impl Writers {
 
     /// Returns the time left to wait for a file; `None` if it is quiescent.
     pub(super) fn wait(&self, path: &Path, stamp: &Stamp) -> Option<Duration> {
-        if self.is_open(path, stamp.bytes) {
+        let open_for = self.open_for(path, stamp.bytes);
+        if open_for.is_some_and(|it| it < self.quiescence.patience) {
             return Some(self.quiescence.after);
         }
         let wait = self.quiescence.wait(stamp.modified)?;
+        (!self.is_own_write(stamp)).then_some(wait)
+    }
+
+    fn is_own_write(&self, stamp: &Stamp) -> bool {
         let tracked = self.lock();
-        let is_own_write = tracked.own_writes.iter().any(|(own, _)| own == stamp);
-        (!is_own_write).then_some(wait)
+        tracked.own_writes.iter().any(|(own, _)| own == stamp)
     }
 
     fn lock(&self) -> MutexGuard<'_, Tracked> {

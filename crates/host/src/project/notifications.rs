@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use notify::EventKind;
@@ -15,6 +15,7 @@ use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
 use tokio::sync::Notify;
 
 use super::gather::{Activity, Due, Gather, PostponedPaths};
+use crate::cookie::Cookie;
 use crate::quiescence::Writers;
 use crate::write::TEMP_PREFIX;
 
@@ -27,6 +28,8 @@ pub(super) struct Notifications {
     /// Our own log, with links resolved: each look writes to it.
     log: PathBuf,
     writers: Arc<Writers>,
+    /// Present while the system reports changes.
+    cookie: OnceLock<Arc<Cookie>>,
     state: Mutex<State>,
     /// Notified when a look becomes due earlier.
     sooner: Notify,
@@ -89,6 +92,7 @@ impl Notifications {
     pub(super) fn new(root: &Path, log: &Path, writers: Arc<Writers>) -> Self {
         Self {
             writers,
+            cookie: OnceLock::new(),
             log: acp_edge::paths::resolved(log),
             root: root.to_owned(),
             real: acp_edge::paths::resolved(root),
@@ -119,14 +123,26 @@ impl Notifications {
         self.sooner.notify_one();
     }
 
+    /// Sets the cookie that is watched with the files.
+    pub(super) fn set_cookie(&self, cookie: Cookie) {
+        let cookie = self.cookie.get_or_init(|| Arc::new(cookie));
+        self.writers.add_watcher(cookie);
+    }
+
     /// Handles a notification of the system.
     pub(super) fn take(&self, event: notify::Result<notify::Event>) {
+        if let (Some(cookie), Ok(event)) = (self.cookie.get(), &event)
+            && event.paths.iter().any(|path| path == cookie.path())
+        {
+            return cookie.note();
+        }
         let now = Instant::now();
         self.change(|state| match event {
             Ok(event) if !event.need_rescan() => self.sift(state, &event, now),
             // Notifications were lost, or another error occurred.
             Ok(_) | Err(_) => {
                 state.overflowed = true;
+                self.writers.forget();
                 state.gather.everything(now);
                 state.gather.repository(now);
             }

@@ -1,8 +1,9 @@
 //! Postpones reporting of files that are being written, and of removals that may be followed by a
 //! new file at once.
 //!
-//! Invariant: a path is postponed for at most a second. New and removed files are postponed
-//! together, because they may be a move.
+//! Invariant: a path is postponed for at most a second, unless its file is shorter than before and
+//! a writer has it open: that file is incomplete, and is reported when it is closed. New and removed
+//! files are postponed together, because they may be a move.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -26,8 +27,8 @@ pub(super) struct Postponed {
 struct PostponedPath {
     /// When the path was first postponed.
     since: Instant,
-    /// When to look again.
-    again: Instant,
+    /// When to look again; `None` for a file that is looked at when its writer closes it.
+    again: Option<Instant>,
 }
 
 /// A changed path.
@@ -36,6 +37,8 @@ struct Changed {
     since: Instant,
     /// Until when it must wait, if it must.
     wait: Option<Instant>,
+    /// A writer has it open, and it is shorter than before.
+    is_incomplete: bool,
     /// The inodes of the old and the new file, if they differ.
     left: Option<u64>,
     came: Option<u64>,
@@ -56,7 +59,7 @@ impl Postponed {
 
     /// Returns when to look at the postponed paths.
     pub(super) fn again(&self) -> Option<Instant> {
-        self.held.values().map(|held| held.again).min()
+        self.held.values().filter_map(|held| held.again).min()
     }
 
     /// Postpones a path that was written to during the read; returns `false` if it has been
@@ -67,7 +70,7 @@ impl Postponed {
         let Quiescence { after, patience } = self.writers.quiescence();
         let is_overdue = now >= since + patience;
         if !is_overdue {
-            let again = now + after;
+            let again = Some(now + after);
             self.held
                 .insert(path.to_owned(), PostponedPath { since, again });
         }
@@ -92,16 +95,32 @@ impl Postponed {
         let since = |path: &Path| before.get(path).map_or(now, |held| held.since);
         let inode = |path: &Path| known.get(path).map(|known| known.stat.inode);
         let mut changed: Vec<Changed> = Vec::new();
-        for (path, seen) in found.iter().filter(|(path, seen)| is_news(path, seen)) {
+        let news: Vec<(&PathBuf, &FoundFile)> = found
+            .iter()
+            .filter(|(path, seen)| is_news(path, seen))
+            .collect();
+        if !news.is_empty() {
+            // The files were examined before; now their writers are known.
+            self.writers.catch_up();
+        }
+        for (path, seen) in news {
+            let (spelled, stamp) = (spelled(path), seen.stat.stamp());
+            let is_shorter = known
+                .get(path)
+                .is_some_and(|known| stamp.bytes < known.stat.bytes);
+            let is_incomplete =
+                is_shorter && !seen.is_link && self.writers.is_open(&spelled, stamp.bytes);
             let wait = match seen.is_link {
                 true => None,
-                false => self.writers.wait(&spelled(path), &seen.stat.stamp()),
+                false => self.writers.wait(&spelled, &stamp),
             };
+            let wait = wait.or(is_incomplete.then_some(after));
             let (left, came) = (inode(path), Some(seen.stat.inode));
             changed.push(Changed {
                 path: path.clone(),
                 since: since(path),
                 wait: wait.map(|wait| now + wait),
+                is_incomplete,
                 left: left.filter(|_| left != came),
                 came: came.filter(|_| left != came),
             });
@@ -112,6 +131,7 @@ impl Postponed {
                 path: path.clone(),
                 since,
                 wait: Some(since + after).filter(|until| *until > now),
+                is_incomplete: false,
                 left: inode(path),
                 came: None,
             });
@@ -119,7 +139,7 @@ impl Postponed {
         wait_together(&mut changed, now + after);
         self.through.clear();
         for it in changed {
-            if it.wait.is_some() && now >= it.since + patience {
+            if it.wait.is_some() && now >= it.since + patience && !it.is_incomplete {
                 self.writers.note_timed_out(&spelled(&it.path));
             }
             self.pass(it, now);
@@ -136,7 +156,11 @@ impl Postponed {
             Some(wait) if now < since + patience => {
                 // The longer it takes, the rarer the looks.
                 let again = wait.max(now + (now - since) / 2);
-                let again = again.min(since + patience);
+                let again = Some(again.min(since + patience));
+                self.held.insert(path, PostponedPath { since, again });
+            }
+            Some(_) if it.is_incomplete => {
+                let again = None;
                 self.held.insert(path, PostponedPath { since, again });
             }
             _ => {

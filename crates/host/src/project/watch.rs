@@ -19,6 +19,7 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rustix::io::Errno;
 
 use super::notifications::{Files, Notifications};
+use crate::cookie::Cookie;
 use crate::guard::guarded_call;
 use acp_edge::inbox::Inbox;
 
@@ -81,7 +82,11 @@ impl Watch {
         let watcher = RecommendedWatcher::new(take, config);
         self.notifications.lock().tree = folders.into_iter().collect();
         match watcher {
-            Ok(watcher) => {
+            Ok(mut watcher) => {
+                // Without a cookie, a writer that is reported late is not waited for.
+                if PER_FOLDER && let Ok(cookie) = Cookie::place(&mut watcher) {
+                    self.notifications.set_cookie(cookie);
+                }
                 self.watcher = Some(watcher);
                 self.place()
             }

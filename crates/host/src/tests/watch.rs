@@ -393,10 +393,32 @@ fn ignored_files_tracked_by_git_are_known() {
     assert_eq!(project.known.borrow().len(), 1);
 }
 
+/// Waits for a writer longer than a test takes.
+fn wait_for_writers(config: &mut HostConfig) {
+    config.limits.quiescence.patience = DEADLINE;
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_shortened_file_is_reported_when_its_writer_closes_it() {
+    let project = Project::with(&[("a", "much longer\n"), ("b", "one\n")], |config| {
+        config.limits.quiescence.patience = Duration::ZERO;
+    });
+    let mut file = project.half("a");
+    project.write("b", "two\n");
+    project.check("b", Some("two\n"));
+    // A checkpoint does not wait for it.
+    project.checkpoint(Turns::Over);
+    assert_eq!(project.known.borrow().len(), 1);
+    file.write_all(b" whole\n").expect("written");
+    drop(file);
+    project.check("a", Some("half whole\n"));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_change_is_reported_after_its_writer_has_finished() {
-    let project = Project::new(&[("a", "one\n"), ("b", "one\n")]);
+    let project = Project::with(&[("a", "one\n"), ("b", "one\n")], wait_for_writers);
     for name in ["a", "new"] {
         let before = project.looks();
         let mut file = project.half(name);
@@ -427,7 +449,7 @@ fn a_change_is_reported_after_its_writer_has_finished() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_checkpoint_waits_for_writers() {
-    let project = Project::new(&[("a", "one\n")]);
+    let project = Project::with(&[("a", "one\n")], wait_for_writers);
     let mut file = project.half("a");
     let before = project.looks_at("everything");
     let (token, turns) = (Token::new(99), Turns::Over);
@@ -470,7 +492,7 @@ fn a_file_written_without_end_is_still_reported() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_is_read_after_its_writer_has_finished() {
-    let project = Project::new(&[("a", "one\n")]);
+    let project = Project::with(&[("a", "one\n")], wait_for_writers);
     let mut file = project.half("a");
     let (token, path) = (Token::new(99), project.root.join("a"));
     project.run.host.run(HostEffect::ReadDisk { token, path });
