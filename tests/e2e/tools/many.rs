@@ -4,10 +4,8 @@ use super::*;
 
 #[cfg(target_os = "linux")]
 const CALLS: u64 = 10_000;
-
-/// Six times what they take in a development build on two idle cores.
 #[cfg(target_os = "linux")]
-const PATIENCE: Duration = Duration::from_secs(180);
+const PART: u64 = 100;
 
 #[cfg(target_os = "linux")]
 fn descriptors(nvim: &Nvim) -> usize {
@@ -42,15 +40,14 @@ fn ten_thousand_calls_leave_nothing_open_and_little_in_memory() {
     let warm = client.ask(&nvim, "many 500 echo {\"text\":\"hello\"}");
     assert_eq!(warm["good"], 500, "{warm}");
     let before = (descriptors(&nvim), memory(&nvim));
-    client.send(&format!("many {CALLS} echo {{\"text\":\"hello\"}}"));
-    let answer = client.answer_within(&nvim, PATIENCE);
-    assert_eq!(answer["good"], CALLS, "{answer}");
-    assert_eq!(text(&answer["last"]), "hello");
+    // Part by part, so that a slow machine is no failure.
+    for _ in 0..CALLS / PART {
+        let answer = client.ask(&nvim, &format!("many {PART} echo {{\"text\":\"hello\"}}"));
+        assert_eq!(answer["good"], PART, "{answer}");
+        assert_eq!(text(&answer["last"]), "hello");
+    }
     let after = (descriptors(&nvim), memory(&nvim));
-    println!(
-        "{CALLS} calls in {} ms: {before:?}, then {after:?}",
-        answer["ms"]
-    );
+    println!("{CALLS} calls: {before:?}, then {after:?}");
     assert!(after.0 <= before.0, "{before:?}, then {after:?}");
     // Each call adds some 5 KiB to the transcript, which is no leak.
     let grown = after.1.saturating_sub(before.1);

@@ -245,13 +245,8 @@ impl Client {
     /// Returns the next answer.
     #[track_caller]
     fn answer(&self, nvim: &Nvim) -> Json {
-        self.answer_within(nvim, Duration::from_secs(15))
-    }
-
-    #[track_caller]
-    fn answer_within(&self, nvim: &Nvim, patience: Duration) -> Json {
         let mut answer = None;
-        nvim.wait_within(patience, "an answer to the client", || {
+        nvim.wait("an answer to the client", || {
             answer = self.next(nvim);
             answer.is_some()
         });
