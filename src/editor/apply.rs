@@ -1,13 +1,10 @@
 //! Applies effects and frames on the main thread.
 
-use std::cell::RefCell;
-use std::time::{Duration, Instant};
-
 use nvim_oxi::mlua::{self, Value};
 
 use super::ask::{self, Choice};
 use super::edit::{self, Edit};
-use super::kit::user;
+use super::notify::notify;
 use super::nvim::{self, api};
 use super::panel::{Contents, Kind};
 use super::state::send;
@@ -16,14 +13,10 @@ use super::{
     reviewlist, terminal, tools, whole, winbar,
 };
 use acp_core::event::Event;
-use acp_core::spine::effect::{Announcement, EditorEffect, Level};
+use acp_core::spine::effect::{Announcement, EditorEffect};
 use acp_core::spine::event::UndoStep;
 use acp_core::spine::ids::TurnKey;
 use acp_core::spine::view::{Frame, Patch, UndoView};
-use acp_edge::paths;
-
-/// An equal error within this time is not shown again.
-const AGAIN: Duration = Duration::from_secs(1);
 
 /// Applies a frame: one patch per view that changed.
 ///
@@ -120,78 +113,6 @@ fn ask_undo(turn: TurnKey, view: &UndoView) -> mlua::Result<()> {
         Ok(())
     });
     ask::show_lines(&view.title, &view.lines, vec![yes])
-}
-
-/// Shows the user a message through `vim.notify`.
-///
-/// Neovim's own `vim.notify` waits for a key, and blocks everything else, if a text is longer than
-/// the command line; for it the text is cut, and the log has the full text. While Neovim waits at a
-/// prompt, an error message would be raised as an error and end the prompt; then it is shown as
-/// text.
-///
-/// If the user's own `vim.notify` fails, the text is shown without it, followed by its error. That
-/// error is not reported as another message, which would fail again.
-///
-/// # Errors
-/// Neovim's error.
-pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
-    if level == Level::Error && is_told(text) {
-        return Ok(());
-    }
-    // vim.log.levels
-    let level = match level {
-        Level::Debug => 1,
-        Level::Info => 2,
-        Level::Warn => 3,
-        Level::Error => 4,
-    };
-    let notify: mlua::Function = nvim::vim()?.get("notify")?;
-    let here: String = nvim::vim_fn("getcwd", ())?;
-    let mut text = format!("acp.nvim: {}", paths::seen_from(&here, text));
-    // Neovim 0.12 omits the paths of its source files.
-    let source = notify.info().source.unwrap_or_default();
-    if source == "?" || source.ends_with("editor.lua") {
-        text = fitting(&text)?;
-        if level == 4 && user::is_at_prompt()? {
-            let chunks = nvim::lua().create_sequence_from([[text.as_str(), "ErrorMsg"]])?;
-            return api("nvim_echo", (chunks, true, nvim::empty()?));
-        }
-    }
-    let opts = nvim::table([("title", nvim::value("acp.nvim"))])?;
-    if let Err(error) = notify.call::<()>((text.as_str(), level, opts)) {
-        let why = format!("(vim.notify: {})", nvim::message(&error));
-        let chunks = nvim::lua().create_sequence_from([[text], [why]])?;
-        api::<()>("nvim_echo", (chunks, true, nvim::empty()?))?;
-    }
-    Ok(())
-}
-
-thread_local! {
-    /// The last error shown, and when.
-    static TOLD: RefCell<Option<(String, Instant)>> = const { RefCell::new(None) };
-}
-
-/// Returns whether the same error was just shown: a second one would fill a second line, and Neovim
-/// would wait for a key.
-fn is_told(text: &str) -> bool {
-    let now = Instant::now();
-    let last = TOLD.replace(Some((text.to_owned(), now)));
-    last.is_some_and(|(last, at)| last == text && now.duration_since(at) < AGAIN)
-}
-
-/// Returns a text cut to the width of the command line.
-fn fitting(text: &str) -> mlua::Result<String> {
-    let vim: mlua::Table = nvim::vim()?.get("v")?;
-    let space: usize = vim.get("echospace")?;
-    let line = text.lines().next().unwrap_or_default();
-    if line == text && nvim::vim_fn::<usize>("strdisplaywidth", text)? <= space {
-        return Ok(text.to_owned());
-    }
-    let mut line = line.to_owned();
-    while nvim::vim_fn::<usize>("strdisplaywidth", line.as_str())? >= space && line.pop().is_some()
-    {
-    }
-    Ok(format!("{}…", line.trim_end()))
 }
 
 /// Runs the autocommands of an announcement; then notifies the user of events in chats out of view.

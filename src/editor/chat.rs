@@ -3,59 +3,29 @@
 //! Invariant: the transcript's buffer holds exactly the lines that the core has sent, and a window
 //! scrolls with it only while its cursor is at the end.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use nvim_oxi::mlua;
 
+use super::chats::{Chat, get, with};
 use super::kit::{buffer, user, window};
 use super::nvim::{self, api};
-use super::spans::{LineHighlights, Spans};
-use super::state::{self, send};
+use super::spans::LineHighlights;
+use super::state::send;
 use super::{folds, input, layout, lines};
 use acp_core::event::Event;
-use acp_core::render::links::Links;
 use acp_core::spine::ids::SessionKey;
-use acp_core::spine::view::{ChatOp, Group, Line};
+use acp_core::spine::view::{ChatOp, Line};
 
 /// The marker of a list item: wrapped lines start behind it.
 const LIST_ITEM: &str = r"^\s*\([-*+]\|\d\+[.)]\)\s\+";
 
-/// All chats, and the session that each tab page shows.
-#[derive(Debug, Default)]
-pub struct Chats {
-    pub by_session: BTreeMap<SessionKey, Chat>,
-    pub by_tab: BTreeMap<i32, SessionKey>,
-    /// The session used last.
-    pub last: Option<SessionKey>,
-    pub next: u32,
-}
-
-#[derive(Debug, Clone)]
-pub struct Chat {
-    pub agent: String,
-    pub transcript: i32,
-    pub input: i32,
-    /// Rows that the core has sent; 0 while the buffer has only its first, empty line.
-    pub rows: usize,
-    pub spans: Rc<RefCell<Spans>>,
-    pub links: Rc<RefCell<Links>>,
-    pub title: Vec<(String, Group)>,
-    /// The names of the next prompt's attachments.
-    pub attached: Vec<String>,
-    /// The agent's id for the session, if the user opened it by that.
-    past: Option<String>,
-}
-
 /// Creates a session's buffers; [`super::layout::show`] opens its windows.
 pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
-    let key = state::with(|editor| {
-        let mut chats = editor.chats.borrow_mut();
+    let key = with(|chats| {
         chats.next += 1;
         SessionKey(chats.next)
-    })
-    .unwrap_or(SessionKey(0));
+    });
     let transcript = transcript_buffer(agent, key)?;
     let input = input::create(agent, key)?;
     let chat = Chat {
@@ -72,31 +42,15 @@ pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
         attached: Vec::new(),
         past: past.map(str::to_owned),
     };
-    state::with(|editor| editor.chats.borrow_mut().by_session.insert(key, chat));
+    with(|chats| chats.by_session.insert(key, chat));
     Ok(key)
-}
-
-/// Returns the chat of the session that an agent knows by this id.
-pub fn of_past(agent: &str, id: &str) -> Option<SessionKey> {
-    let snapshot = state::snapshot();
-    let is_it = |(key, chat): &(&SessionKey, &Chat)| {
-        let known = snapshot.sessions.iter().find(|it| it.session == **key);
-        let known = known.and_then(|it| it.id.as_ref()).map(|id| id.0.as_ref());
-        // The core may not know the session yet.
-        chat.agent == agent && known.or(chat.past.as_deref()) == Some(id)
-    };
-    state::with(|editor| {
-        let chats = editor.chats.borrow();
-        chats.by_session.iter().find(is_it).map(|(key, _)| *key)
-    })
-    .flatten()
 }
 
 fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     let name = buffer::free_name(&format!("acp://{agent}/{}", key.0))?;
     let buf = buffer::read_only(&name, "acp-chat")?;
     nvim::set_buf_option(buf, "formatlistpat", LIST_ITEM)?;
-    super::keys::chat(buf, key)?;
+    super::keymaps::chat(buf, key)?;
     Ok(buf)
 }
 
@@ -121,7 +75,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
         chat.input = input::create(&chat.agent, key)?;
     }
     if !has_transcript || !has_input {
-        state::with(|editor| editor.chats.borrow_mut().by_session.insert(key, chat));
+        with(|chats| chats.by_session.insert(key, chat));
     }
     Ok(())
 }
@@ -131,34 +85,18 @@ pub fn forget(key: SessionKey) -> mlua::Result<()> {
     super::terminal::forget(key)?;
     super::panel::forget(key)?;
     layout::hide(key)?;
-    let chat = state::with(|editor| {
-        let mut chats = editor.chats.borrow_mut();
+    let chat = with(|chats| {
         chats.by_tab.retain(|_, shown| *shown != key);
         if chats.last == Some(key) {
             chats.last = chats.by_session.keys().copied().find(|other| *other != key);
         }
         chats.by_session.remove(&key)
     });
-    if let Some(chat) = chat.flatten() {
+    if let Some(chat) = chat {
         buffer::delete(chat.input)?;
         buffer::delete(chat.transcript)?;
     }
     Ok(())
-}
-
-/// Returns a session's chat.
-pub fn get(key: SessionKey) -> Option<Chat> {
-    state::with(|editor| editor.chats.borrow().by_session.get(&key).cloned()).flatten()
-}
-
-/// Returns the default session: the current tab page's, else the one used last.
-pub fn current() -> Option<SessionKey> {
-    let tab = window::tab().ok()?;
-    state::with(|editor| {
-        let chats = editor.chats.borrow();
-        chats.by_tab.get(&tab).copied().or(chats.last)
-    })
-    .flatten()
 }
 
 /// Applies changes to a transcript and scrolls the windows whose cursor is at the end.
@@ -191,8 +129,8 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
         }
         result
     });
-    state::with(|editor| {
-        if let Some(chat) = editor.chats.borrow_mut().by_session.get_mut(&key) {
+    with(|chats| {
+        if let Some(chat) = chats.by_session.get_mut(&key) {
             chat.rows = rows;
         }
     });

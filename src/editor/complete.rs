@@ -7,28 +7,18 @@ use std::cell::{Cell, RefCell};
 
 use nvim_oxi::mlua::{self, Table};
 
+use super::config::{self, Completion};
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, user};
 use super::nvim::{self, api};
-use super::state::{self, send, snapshot};
-use super::{chat, keys, mentions};
+use super::state::{send, snapshot};
+use super::{chats, keys, mentions};
 use acp_core::conversation::complete::{self, Candidate, LeadKind, Sources};
 use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 
 /// The behaviour of the menu in inputs, regardless of the user's own.
 const MENU: &str = "menuone,noinsert,noselect";
-
-/// When the menu opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Completion {
-    /// While the user writes.
-    #[default]
-    Auto,
-    /// By CTRL-X CTRL-O.
-    Manual,
-    Off,
-}
 
 thread_local! {
     /// The line before the cursor after a candidate was taken: it is not completed again.
@@ -39,13 +29,13 @@ thread_local! {
     static IS_OTHERS: Cell<bool> = const { Cell::new(false) };
 }
 
-fn config() -> Completion {
-    state::with(|editor| editor.config.borrow().completion).unwrap_or_default()
+fn opens() -> Completion {
+    config::with(|config| config.completion)
 }
 
 /// Sets up completion in an input buffer.
 pub fn set_up(buf: i32, key: SessionKey) -> mlua::Result<()> {
-    if config() == Completion::Off {
+    if opens() == Completion::Off {
         return Ok(());
     }
     nvim::set_buf_option(buf, "omnifunc", "v:lua.require'acp'.complete")?;
@@ -107,12 +97,10 @@ fn hand_over(buf: i32) -> mlua::Result<bool> {
 
 /// Returns the session to which an input buffer belongs.
 pub fn session_of(buf: i32) -> Option<SessionKey> {
-    state::with(|editor| {
-        let chats = editor.chats.borrow();
+    chats::with(|chats| {
         let mut all = chats.by_session.iter();
         all.find(|(_, chat)| chat.input == buf).map(|(key, _)| *key)
     })
-    .flatten()
 }
 
 /// Returns the candidates for a line of an input, `before` the cursor, and the byte at which the
@@ -192,7 +180,7 @@ fn note_taken() -> mlua::Result<()> {
 
 /// Opens or updates the menu in the input where the user writes.
 fn menu(key: SessionKey) -> mlua::Result<()> {
-    if config() != Completion::Auto || IS_OTHERS.get() {
+    if opens() != Completion::Auto || IS_OTHERS.get() {
         return Ok(());
     }
     let is_open = user::is_in_menu()?;
@@ -240,7 +228,7 @@ pub fn item(candidate: &Candidate) -> mlua::Result<Table> {
 /// Updates the menu with new candidates, if the user is writing in this input.
 pub fn came(key: SessionKey) -> mlua::Result<()> {
     let here = buffer::here()?;
-    let is_here = chat::get(key).is_some_and(|chat| chat.input == here);
+    let is_here = chats::get(key).is_some_and(|chat| chat.input == here);
     match is_here && user::is_inserting()? {
         true => menu(key),
         false => Ok(()),

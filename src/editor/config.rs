@@ -1,10 +1,10 @@
 //! The configuration from the Lua side, which has validated it.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use nvim_oxi::mlua::{Table, Value};
 
-use super::complete::Completion;
 use acp_core::conversation::agent::Limits;
 use acp_core::conversation::plan::Place;
 use acp_core::questions::rules::{Action, RuleSpec, Rules};
@@ -13,6 +13,17 @@ use acp_core::spine::history::Bounds;
 use acp_core::spine::view::Follow;
 use acp_core::view::statusline::Part;
 use acp_core::workspace::proposals::Preview;
+
+/// When the completion menu of an input opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Completion {
+    /// While the user writes.
+    #[default]
+    Auto,
+    /// By CTRL-X CTRL-O.
+    Manual,
+    Off,
+}
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -50,6 +61,20 @@ pub struct Config {
     pub log_level: Level,
     /// Group, name, keys.
     pub keymaps: Vec<(String, String, Vec<String>)>,
+}
+
+thread_local! {
+    static CONFIG: RefCell<Config> = RefCell::default();
+}
+
+/// Runs `body` with the configuration.
+pub fn with<R>(body: impl FnOnce(&Config) -> R) -> R {
+    CONFIG.with_borrow(body)
+}
+
+/// Replaces the configuration.
+pub fn set(config: Config) {
+    CONFIG.set(config);
 }
 
 impl Default for Config {

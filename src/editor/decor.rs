@@ -7,11 +7,10 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::guard;
 use super::kit::autocmd::{self, Scope};
 use super::nvim::{self, api};
 use super::spans::{Highlight, Spans};
-use super::state;
+use super::{chats, guard};
 use acp_core::render::groups::GROUPS;
 use acp_core::render::markdown;
 
@@ -58,14 +57,12 @@ pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Returns whether a window shows a transcript: this provider draws no other windows.
 fn enter(buf: i32) -> bool {
-    let spans = state::with(|editor| {
-        let chats = editor.chats.borrow();
+    let spans = chats::with(|chats| {
         let mut chats = chats.by_session.values();
         chats
             .find(|chat| chat.transcript == buf)
             .map(|chat| chat.spans.clone())
-    })
-    .flatten();
+    });
     let is_chat = spans.is_some();
     DRAWN.set(spans);
     is_chat

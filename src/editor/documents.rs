@@ -3,6 +3,7 @@
 //! Invariant: every change of an attached buffer's lines is reported in order, with its author,
 //! before any later event; each report of lines has its own number.
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -13,10 +14,12 @@ use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, defer};
 use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
-use super::state::{self, send};
+use super::state::send;
 use acp_core::event::Event;
 use acp_core::spine::event::{BufState, Stamp};
 use acp_core::spine::ids::BufId;
+use acp_core::spine::pending::Token;
+use acp_core::spine::pending::reply::Edited;
 use acp_core::text::LineEdit;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 use acp_edge::replaced::Replaced;
@@ -134,8 +137,14 @@ pub fn with_buffer<R>(buf: i32, body: impl FnOnce(&mut Buffer) -> Option<R>) -> 
     with(|attached| attached.buffers.get_mut(&buf).and_then(body))
 }
 
-fn with<R: Default>(body: impl FnOnce(&mut Attached) -> R) -> R {
-    state::with(|editor| body(&mut editor.attached.borrow_mut())).unwrap_or_default()
+thread_local! {
+    static ATTACHED: RefCell<Attached> = RefCell::default();
+    /// The edit that is being applied, with its buffer: `on_lines` attributes changes to it.
+    pub(super) static APPLYING: Cell<Option<(i32, Token<Edited>)>> = const { Cell::new(None) };
+}
+
+fn with<R>(body: impl FnOnce(&mut Attached) -> R) -> R {
+    ATTACHED.with_borrow_mut(body)
 }
 
 /// Returns whether a buffer is attached.
@@ -287,8 +296,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
     };
     let lines = super::lines::get(buf, first, new_last)?;
     // A change of another buffer by a save hook is not attributed to the agent.
-    let applying = state::with(|editor| editor.applying.get()).flatten();
-    let applying = applying.filter(|(edited, _)| *edited == buf);
+    let applying = APPLYING.get().filter(|(edited, _)| *edited == buf);
     send(Event::BufLines {
         buf: BufId(buf),
         tick: next_tick(buf),

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use nvim_oxi::mlua;
 
-use super::documents::{is_attached, is_renamed, report_state, tick as tick_of};
+use super::documents::{APPLYING, is_attached, is_renamed, report_state, tick as tick_of};
 use super::kit::{buffer, defer, window};
 use super::loading::is_loading;
 use super::nvim::{self, api};
-use super::state::{self, send};
+use super::state::send;
 use super::{guard, outside};
 use acp_core::event::Event;
 use acp_core::spine::effect::Save;
@@ -78,14 +78,14 @@ struct Applying {
 impl Applying {
     fn begin(edit: &Edit) -> Self {
         let now = Some((edit.buf.0, edit.token));
-        let before = state::with(|editor| editor.applying.replace(now)).flatten();
+        let before = APPLYING.replace(now);
         Self { before }
     }
 }
 
 impl Drop for Applying {
     fn drop(&mut self) {
-        state::with(|editor| editor.applying.set(self.before));
+        APPLYING.set(self.before);
     }
 }
 

@@ -9,7 +9,7 @@ use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::buffer;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{chat, complete, follow, inputmarks, keys, mentions, recall};
+use super::{chat, chats, complete, follow, inputmarks, keymaps, keys, mentions, recall};
 use acp_core::conversation::queue::When;
 use acp_core::event::Event;
 use acp_core::spine::event::Prompt;
@@ -23,7 +23,7 @@ pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     let name = buffer::free_name(&format!("acp://{agent}/{}/input", key.0))?;
     let buf = buffer::scratch(&name, "acp-input")?;
     nvim::set_buf_option(buf, "undolevels", UNDO)?;
-    keys::of_input(buf, key)?;
+    keymaps::of_input(buf, key)?;
     placeholder(buf)?;
     complete::set_up(buf, key)?;
     inputmarks::set_up(buf, key)?;
@@ -37,8 +37,8 @@ pub(super) fn text(buf: i32) -> mlua::Result<String> {
 
 /// Puts the drafts of all inputs into the history of prompts: Neovim quits.
 pub(super) fn keep_drafts() {
-    let chats = state::with(|editor| editor.chats.borrow().by_session.clone());
-    for (session, chat) in chats.unwrap_or_default() {
+    let chats = chats::with(|chats| chats.by_session.clone());
+    for (session, chat) in chats {
         if let Ok(text) = text(chat.input) {
             send(Event::Remember { session, text });
         }
@@ -56,7 +56,7 @@ pub(super) fn set_text(buf: i32, text: &str) -> mlua::Result<()> {
 /// Sends the text of the input and empties it. If it is empty, and the prompt is to interrupt the
 /// turn, the oldest queued prompt is sent.
 pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
     let text = text(chat.input)?.trim().to_owned();
@@ -74,7 +74,7 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
         session: key,
         text: text.clone(),
     });
-    state::with(|editor| editor.chats.borrow_mut().last = Some(key));
+    chats::with(|chats| chats.last = Some(key));
     chat::follow_again(&chat)?;
     state::refresh_environment();
     let prompt = Prompt {
@@ -97,7 +97,7 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
 
 /// Updates the menu and the marks: the core has new candidates or commands.
 pub fn candidates_came(key: SessionKey) -> mlua::Result<()> {
-    if let Some(chat) = chat::get(key)
+    if let Some(chat) = chats::get(key)
         && buffer::is_loaded(chat.input)?
     {
         inputmarks::draw(chat.input, key)?;
@@ -107,7 +107,7 @@ pub fn candidates_came(key: SessionKey) -> mlua::Result<()> {
 
 /// Detaches the last attachment, if there is one.
 pub fn detach_last(key: SessionKey) -> mlua::Result<()> {
-    let count = chat::get(key).map_or(0, |chat| chat.attached.len());
+    let count = chats::get(key).map_or(0, |chat| chat.attached.len());
     if let Some(last) = count.checked_sub(1) {
         send(Event::Detach {
             session: key,
@@ -119,7 +119,7 @@ pub fn detach_last(key: SessionKey) -> mlua::Result<()> {
 
 /// Shows the attachments of the next prompt above the input.
 pub fn set_attached(key: SessionKey, labels: Vec<String>) -> mlua::Result<()> {
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
     let bar = attached_bar(&labels);
@@ -127,8 +127,8 @@ pub fn set_attached(key: SessionKey, labels: Vec<String>) -> mlua::Result<()> {
         // A window of one line has no room for the bar.
         let _: mlua::Result<()> = nvim::set_win_option(win, "winbar", bar.as_str());
     }
-    state::with(|editor| {
-        if let Some(chat) = editor.chats.borrow_mut().by_session.get_mut(&key) {
+    chats::with(|chats| {
+        if let Some(chat) = chats.by_session.get_mut(&key) {
             chat.attached = labels;
         }
     });

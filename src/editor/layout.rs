@@ -5,12 +5,12 @@
 
 use nvim_oxi::mlua::{self, Value};
 
-use super::chat::{self, Chat};
+use super::chats::{self, Chat};
 use super::kit::autocmd::{self, Scope};
 use super::kit::window;
 use super::nvim::{self, api};
-use super::state::{self, send};
-use super::winbar;
+use super::state::send;
+use super::{chat, config, winbar};
 use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 
@@ -39,7 +39,7 @@ enum Position {
 /// Shows a session in the current tab page, or in its own tab page, and goes to its input.
 pub fn show(key: SessionKey) -> mlua::Result<()> {
     chat::revive(key)?;
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
     if position()? == Position::Tab
@@ -59,8 +59,7 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
         Some(win) => win,
         None => open_input(&chat, transcript)?,
     };
-    state::with(|editor| {
-        let mut chats = editor.chats.borrow_mut();
+    chats::with(|chats| {
         chats.by_tab.insert(tab, key);
         chats.last = Some(key);
     });
@@ -72,7 +71,7 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
 
 /// Closes the windows of another session's chat that the tab page shows.
 fn close_others(tab: i32, key: SessionKey) -> mlua::Result<()> {
-    let shown = state::with(|editor| editor.chats.borrow().by_tab.get(&tab).copied()).flatten();
+    let shown = chats::with(|chats| chats.by_tab.get(&tab).copied());
     match shown.filter(|shown| *shown != key) {
         Some(other) => hide(other),
         None => Ok(()),
@@ -81,7 +80,7 @@ fn close_others(tab: i32, key: SessionKey) -> mlua::Result<()> {
 
 /// Closes a session's windows in the current tab page.
 pub fn hide(key: SessionKey) -> mlua::Result<()> {
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
     let tab = window::tab()?;
@@ -103,11 +102,7 @@ impl Shown {
 /// Returns where a chat opens, by the configuration and the size of the screen.
 fn position() -> mlua::Result<Position> {
     let (columns, lines) = window::screen()?;
-    let (layout, width) = state::with(|editor| {
-        let config = editor.config.borrow();
-        (config.layout.clone(), config.width)
-    })
-    .unwrap_or_default();
+    let (layout, width) = config::with(|config| (config.layout.clone(), config.width));
     let split = match layout.as_str() {
         "tab" => return Ok(Position::Tab),
         "left" => "left",
@@ -183,7 +178,7 @@ fn windows_resized() -> mlua::Result<()> {
 /// Neovim up to 0.12 fails an assertion when the screen gets too low for two such windows of which
 /// one has a column to itself.
 fn ease_heights() -> mlua::Result<()> {
-    let chats = state::with(|editor| editor.chats.borrow().by_session.clone()).unwrap_or_default();
+    let chats = chats::with(|chats| chats.by_session.clone());
     for chat in chats.values() {
         for win in nvim::windows_of(chat.input)? {
             let mut is_free = true;
@@ -205,9 +200,9 @@ fn ease_heights() -> mlua::Result<()> {
 
 /// Returns the windows of transcripts beside the text.
 fn beside() -> mlua::Result<Vec<i32>> {
-    let chats = state::with(|editor| editor.chats.borrow().by_session.clone());
+    let chats = chats::with(|chats| chats.by_session.clone());
     let mut found = Vec::new();
-    for chat in chats.unwrap_or_default().values() {
+    for chat in chats.values() {
         for win in nvim::windows_of(chat.transcript)? {
             let scope = nvim::table([("win", nvim::value(win))])?;
             if api("nvim_get_option_value", ("winfixwidth", scope))? {
@@ -291,7 +286,7 @@ fn open_input(chat: &Chat, transcript: i32) -> mlua::Result<i32> {
 
 /// Returns the height of the input below a transcript: at most a third of its window.
 fn input_height(transcript: i32) -> mlua::Result<i64> {
-    let height = state::with(|editor| editor.config.borrow().input_height).unwrap_or(6.0);
+    let height = config::with(|config| config.input_height);
     let total = window::height(transcript)?;
     Ok(size(height, total).min((total / 3).max(1)))
 }

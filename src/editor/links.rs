@@ -6,11 +6,11 @@ use std::path::Path;
 
 use nvim_oxi::mlua::{self, Function, Table};
 
-use super::apply::notify;
 use super::kit::window;
+use super::notify::notify;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{chat, terminal, walk};
+use super::{chats, terminal, walk};
 use acp_core::conversation::info::SessionInfo;
 use acp_core::event::Event;
 use acp_core::render::links::row_behind;
@@ -49,7 +49,7 @@ pub fn file(key: SessionKey) -> mlua::Result<()> {
     if under_cursor(key)? {
         return Ok(());
     }
-    let call = chat::get(key).and_then(|chat| {
+    let call = chats::get(key).and_then(|chat| {
         let links = chat.links.borrow();
         links.call(row).map(|(_, link)| link.clone())
     });
@@ -67,7 +67,7 @@ pub fn file(key: SessionKey) -> mlua::Result<()> {
 /// Shows the whole tool call that the line under the cursor belongs to.
 pub fn raw(key: SessionKey) -> mlua::Result<()> {
     let row = window::row(0)?;
-    let entry = chat::get(key).and_then(|chat| {
+    let entry = chats::get(key).and_then(|chat| {
         let links = chat.links.borrow();
         links.call(row).map(|(entry, _)| entry)
     });
@@ -87,7 +87,7 @@ pub fn toggle() -> mlua::Result<()> {
 }
 
 fn link(key: SessionKey, row: usize) -> Option<Link> {
-    let chat = chat::get(key)?;
+    let chat = chats::get(key)?;
     let links = chat.links.borrow();
     links.of(row).cloned()
 }

@@ -76,7 +76,7 @@ fn path(name: &str, cwd: &Path) -> Option<Attachment> {
     if !expanded.exists() {
         return None;
     }
-    Some(match super::api::is_image(&expanded) {
+    Some(match is_image(&expanded) {
         true => Attachment::Image {
             path: Some(expanded),
             image: Content::Later,
@@ -216,4 +216,12 @@ fn symbol(name: &str) -> mlua::Result<Option<Attachment>> {
         return Ok(None);
     };
     lines(found.get("buf")?, found.get("first")?, found.get("last")?).map(Some)
+}
+
+/// Returns whether a file's extension is that of an image agents accept.
+pub fn is_image(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let extension = extension.map(str::to_lowercase);
+    let known = ["png", "jpg", "jpeg", "gif", "webp"];
+    extension.is_some_and(|extension| known.contains(&extension.as_str()))
 }

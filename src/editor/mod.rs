@@ -7,6 +7,7 @@ mod api;
 mod apply;
 mod ask;
 mod chat;
+mod chats;
 mod complete;
 mod config;
 mod decor;
@@ -19,6 +20,7 @@ mod heard;
 mod hunk;
 mod input;
 mod inputmarks;
+mod keymaps;
 mod keys;
 mod kit;
 mod layout;
@@ -28,6 +30,7 @@ mod loading;
 mod mentions;
 mod moved;
 mod notices;
+mod notify;
 mod nvim;
 mod outside;
 mod panel;
@@ -37,6 +40,7 @@ mod question;
 mod queue;
 mod recall;
 mod review;
+mod reviewkeys;
 mod reviewlist;
 mod spans;
 mod state;
@@ -49,7 +53,7 @@ mod walk;
 mod whole;
 mod winbar;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -105,7 +109,9 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     let place_plans = Event::PlacePlans(config.plan);
     let keep = Event::KeepSessions(config.history);
     let problems = config.problems.clone();
-    if state::with(|editor| editor.config.replace(config.clone())).is_some() {
+    let log_level = config.log_level;
+    config::set(config);
+    if state::is_started() {
         state::send(configure);
         state::send(place_plans);
         state::send(keep);
@@ -122,23 +128,11 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     }
     let socket = tools::door::tools_socket_path();
     let wiring =
-        start(log, state_path(), socket.clone(), config.log_level).map_err(mlua::Error::runtime)?;
+        start(log, state_path(), socket.clone(), log_level).map_err(mlua::Error::runtime)?;
     SHUT_DOWN.set(Some(wiring.shut_down));
-    state::install(state::Editor {
+    state::install(state::Connection {
         inbox: wiring.inbox,
-        outbox: wiring.outbox,
         published: wiring.published,
-        config: RefCell::new(config),
-        chats: RefCell::default(),
-        attached: RefCell::default(),
-        question: RefCell::default(),
-        reviews: RefCell::default(),
-        list: RefCell::default(),
-        terminals: RefCell::default(),
-        trails: RefCell::default(),
-        panels: RefCell::default(),
-        is_away: Cell::default(),
-        applying: Cell::new(None),
         is_being_written: wiring.is_being_written,
         refresh_environment: wiring.refresh_environment,
     });
@@ -146,7 +140,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     state::send(configure);
     state::send(place_plans);
     state::send(keep);
-    wake::start()?;
+    wake::start(wiring.outbox)?;
     decor::start()?;
     documents::start()?;
     outside::start()?;

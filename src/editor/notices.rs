@@ -3,21 +3,28 @@
 //! Invariant: each is reported at most once, and only while its session is not on the screen. While
 //! the user is in another program, no session is on the screen.
 
+use std::cell::Cell;
+
 use nvim_oxi::mlua;
 
 use super::kit::autocmd::{self, Scope};
 use super::kit::window;
-use super::{apply, chat, state};
+use super::{chats, config, notify, state};
 use acp_core::conversation::notices::{turn_ended, waits};
 use acp_core::conversation::session::Phase;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::SessionKey;
 
+thread_local! {
+    /// The user is in another program.
+    static IS_AWAY: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Watches whether the user is in Neovim, for as long as the plugin is in use.
 pub fn start() -> mlua::Result<()> {
     for (event, is_away) in [("FocusLost", true), ("FocusGained", false)] {
         autocmd::on("focus of Neovim", &[event], Scope::All, move |_| {
-            state::with(|editor| editor.is_away.set(is_away));
+            IS_AWAY.set(is_away);
             Ok(())
         })?;
     }
@@ -26,8 +33,8 @@ pub fn start() -> mlua::Result<()> {
 
 /// Reports the end of a turn that the user does not see, unless the next turn follows at once.
 pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> {
-    let is_wanted = state::with(|editor| editor.config.borrow().notify_turn_end);
-    if is_wanted != Some(true) || is_seen(session)? {
+    let is_wanted = config::with(|config| config.notify_turn_end);
+    if !is_wanted || is_seen(session)? {
         return Ok(());
     }
     let text = state::session(session, |info| match info.phase {
@@ -35,7 +42,7 @@ pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> 
         _ => turn_ended(info, stop_reason),
     });
     match text.flatten() {
-        Some((level, text)) => apply::notify(level, &text),
+        Some((level, text)) => notify::notify(level, &text),
         None => Ok(()),
     }
 }
@@ -44,24 +51,22 @@ pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> 
 ///
 /// `is_shown` is set if the question is on the screen.
 pub fn question_waits(session: SessionKey, is_shown: bool) -> mlua::Result<()> {
-    let config =
-        state::with(|editor| (editor.config.borrow().notify_question, editor.is_away.get()));
-    let (is_wanted, is_away) = config.unwrap_or_default();
+    let (is_wanted, is_away) = (config::with(|config| config.notify_question), IS_AWAY.get());
     if !is_wanted || is_shown && !is_away || is_seen(session)? {
         return Ok(());
     }
     match state::session(session, waits) {
-        Some(text) => apply::notify(Level::Info, &text),
+        Some(text) => notify::notify(Level::Info, &text),
         None => Ok(()),
     }
 }
 
 /// Returns whether the user looks at Neovim and the tab page shows the session's chat.
 fn is_seen(session: SessionKey) -> mlua::Result<bool> {
-    if state::with(|editor| editor.is_away.get()) == Some(true) {
+    if IS_AWAY.get() {
         return Ok(false);
     }
-    let Some(chat) = chat::get(session) else {
+    let Some(chat) = chats::get(session) else {
         return Ok(true);
     };
     let tab = window::tab()?;

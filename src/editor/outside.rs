@@ -27,7 +27,9 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table};
 
-use super::documents::{begin_write, buf_state, is_attached, known, set_known, set_replaced};
+use super::documents::{
+    APPLYING, begin_write, buf_state, is_attached, known, set_known, set_replaced,
+};
 use super::kit::autocmd::{self, Fired, GROUP, Scope, nested, silenced};
 use super::kit::buffer;
 use super::nvim::{self, api};
@@ -72,8 +74,7 @@ fn changed(buf: i32) -> mlua::Result<()> {
 /// Neovim can read.
 fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     begin_write(buf);
-    let applying = state::with(|editor| editor.applying.get()).flatten();
-    let is_own = applying.is_some_and(|(edited, _)| edited == buf);
+    let is_own = APPLYING.get().is_some_and(|(edited, _)| edited == buf);
     let path = name(buf)?;
     if is_own || path != Path::new(target) || !is_looked_after(buf)? {
         return Ok(());
@@ -85,8 +86,7 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
         return Ok(());
     }
     let real = acp_edge::paths::resolved(&path);
-    let is_half = state::with(|editor| (editor.is_being_written)(&real, there.bytes));
-    if is_half == Some(true) {
+    if state::is_being_written(&real, there.bytes) {
         return Ok(());
     }
     if let Some(replaced) = Replaced::read(&path) {

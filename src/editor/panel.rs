@@ -3,15 +3,16 @@
 //! Invariants: a panel is shown only where the transcript is, and takes only a part of its height;
 //! it gets the focus only when the user goes there; the other windows keep their sizes.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use nvim_oxi::mlua;
 
-use super::chat::{self, Chat};
+use super::chats::{self, Chat};
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
-use super::{keys, queue, state};
+use super::{chat, keymaps, queue};
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::Line;
 
@@ -71,8 +72,12 @@ struct Panel {
     is_dismissed: bool,
 }
 
-fn with<R: Default>(body: impl FnOnce(&mut Panels) -> R) -> R {
-    state::with(|editor| body(&mut editor.panels.borrow_mut())).unwrap_or_default()
+thread_local! {
+    static PANELS: RefCell<Panels> = RefCell::default();
+}
+
+fn with<R>(body: impl FnOnce(&mut Panels) -> R) -> R {
+    PANELS.with_borrow_mut(body)
 }
 
 fn get(name: Name) -> Option<Panel> {
@@ -103,7 +108,7 @@ pub fn show(key: SessionKey, kind: Kind, contents: Option<Contents>) -> mlua::Re
         let panel = with(|panels| panels.all.remove(&name));
         return panel.map_or(Ok(()), |panel| buffer::delete(panel.buf));
     };
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
     watch()?;
@@ -152,7 +157,7 @@ fn create((key, kind): Name, chat: &Chat) -> mlua::Result<i32> {
     match kind {
         Kind::Plan => {
             // Keys typed before the focus moves on act as in the transcript.
-            keys::chat(buf, key)?;
+            keymaps::chat(buf, key)?;
             let entered = move |_| defer::soon("plan", move || pass_focus(key));
             autocmd::on("plan", &["WinEnter"], Scope::Buffer(buf), entered)?;
         }
@@ -182,7 +187,7 @@ pub fn fit_all() -> mlua::Result<()> {
 
 /// Gives a panel its position and size in each tab page.
 fn fit(name: Name) -> mlua::Result<()> {
-    let (Some(panel), Some(chat)) = (get(name), chat::get(name.0)) else {
+    let (Some(panel), Some(chat)) = (get(name), chats::get(name.0)) else {
         return Ok(());
     };
     if !buffer::is_valid(panel.buf)? || window::is_command_line()? {
@@ -289,7 +294,7 @@ fn close_in(name: Name, tab: i32) -> mlua::Result<()> {
     let Some(panel) = get(name) else {
         return Ok(());
     };
-    let transcript = chat::get(name.0).map(|chat| chat.transcript);
+    let transcript = chats::get(name.0).map(|chat| chat.transcript);
     let above = transcript.map_or(Ok(None), |buf| window::showing(buf, tab))?;
     let following = transcript.map_or(Ok(Vec::new()), chat::following)?;
     if close(window::showing(panel.buf, tab)?, above)?
@@ -348,7 +353,7 @@ fn closed(buf: i32) -> mlua::Result<()> {
 
 /// Keeps a panel closed that the user has closed without the whole chat.
 fn dismissed(name: Name) -> mlua::Result<()> {
-    let Some(chat) = chat::get(name.0) else {
+    let Some(chat) = chats::get(name.0) else {
         return Ok(());
     };
     if window::showing(chat.transcript, window::tab()?)?.is_some() {
@@ -375,7 +380,7 @@ fn quitting() -> mlua::Result<()> {
 
 /// Passes on the focus that a plan got: from the transcript to the input, and back.
 fn pass_focus(key: SessionKey) -> mlua::Result<()> {
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
     if buffer(key, Kind::Plan) != Some(buffer::here()?) {

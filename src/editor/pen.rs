@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use super::config;
 use super::nvim::{self, api};
-use super::state;
 use acp_core::render::removed::{self, Layout};
 use acp_core::spine::event::ReviewAction;
 use acp_core::spine::view::{HunkView, Line};
@@ -31,11 +31,8 @@ pub struct Style {
 impl Style {
     /// Returns the look of the hunks in a buffer now.
     pub fn of(buf: i32) -> mlua::Result<Self> {
-        let flags = state::with(|editor| {
-            let config = editor.config.borrow();
-            (config.signs, config.virtual_lines, config.word_diff)
-        });
-        let (signs, virtual_lines, word_diff) = flags.unwrap_or((true, true, true));
+        let (signs, virtual_lines, word_diff) =
+            config::with(|config| (config.signs, config.virtual_lines, config.word_diff));
         let (width, wrap) = window(buf, signs)?;
         Ok(Self {
             signs,

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::apply::notify;
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, window};
+use super::notify::notify;
 use super::nvim::{self, api};
 use super::panel::{self, Contents, Kind};
 use super::state::{self, send};
-use super::{chat, keys, layout};
+use super::{chats, keys, layout};
 use acp_core::conversation::queue::{QueueAction, QueuedInfo};
 use acp_core::event::Event;
 use acp_core::spine::attachment::Attachment;
@@ -63,7 +63,7 @@ pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
     if view.ids.is_empty() {
         SHOWN.with_borrow_mut(|all| all.remove(&key));
         if windows.contains(&window::here()?)
-            && let Some(chat) = chat::get(key)
+            && let Some(chat) = chats::get(key)
         {
             // The next key was meant for a prompt here: it must not change the draft.
             window::go_to_first(&[chat.transcript, chat.input])?;
@@ -107,7 +107,7 @@ fn at(key: SessionKey, win: i32) -> mlua::Result<Option<QueueId>> {
 /// Reports that a prompt was queued, if no window shows it.
 pub fn tell(key: SessionKey) -> mlua::Result<()> {
     let tab = window::tab()?;
-    let transcript = chat::get(key).map(|chat| chat.transcript);
+    let transcript = chats::get(key).map(|chat| chat.transcript);
     match transcript.map_or(Ok(None), |buf| window::showing(buf, tab))? {
         Some(_) => Ok(()),
         None => notify(
@@ -120,7 +120,7 @@ pub fn tell(key: SessionKey) -> mlua::Result<()> {
 /// Puts a prompt back into the input, before the draft there.
 pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
     layout::show(key)?;
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
     let draft = buffer::lines(chat.input)?;
@@ -263,7 +263,7 @@ fn count() -> mlua::Result<i32> {
 
 /// Goes to the input, or to the transcript if there is no input.
 fn leave(key: SessionKey) -> mlua::Result<()> {
-    chat::get(key).map_or(Ok(()), |chat| {
+    chats::get(key).map_or(Ok(()), |chat| {
         window::go_to_first(&[chat.input, chat.transcript])
     })
 }

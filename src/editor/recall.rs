@@ -10,8 +10,7 @@ use nvim_oxi::mlua;
 
 use super::kit::window;
 use super::nvim::api;
-use super::state;
-use super::{chat, input, keys};
+use super::{chats, input, keys, state};
 use acp_core::conversation::recall::Prompts;
 use acp_core::spine::ids::SessionKey;
 
@@ -41,7 +40,7 @@ pub fn forget(key: SessionKey) {
 
 /// Goes to another prompt from the first or the last line; elsewhere types the key `lhs`.
 pub fn go(key: SessionKey, way: Way, lhs: &str) -> mlua::Result<()> {
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
     let rows: usize = api("nvim_buf_line_count", chat.input)?;

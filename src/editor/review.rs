@@ -3,6 +3,7 @@
 //! Invariants: a hunk is shown by extmarks alone, and no text of a buffer is used to show a diff; a
 //! hunk at its position is not drawn again.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -10,12 +11,11 @@ use std::time::{Duration, Instant};
 use nvim_oxi::mlua::{self, Table};
 
 use super::hunk::{Drawn, Stock};
-use super::keys::ReviewKeys;
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use super::pen::{Canvas, Style};
-use super::state;
+use super::reviewkeys::ReviewKeys;
 use acp_core::spine::ids::BufId;
 use acp_core::spine::view::HunkView;
 
@@ -108,17 +108,21 @@ pub fn rows(buf: i32) -> Option<Vec<usize>> {
     })
 }
 
-fn with<R: Default>(body: impl FnOnce(&mut Reviews) -> R) -> R {
-    state::with(|editor| body(&mut editor.reviews.borrow_mut())).unwrap_or_default()
+thread_local! {
+    static REVIEWS: RefCell<Reviews> = RefCell::default();
+}
+
+fn with<R>(body: impl FnOnce(&mut Reviews) -> R) -> R {
+    REVIEWS.with_borrow_mut(body)
 }
 
 fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
     let has_keys = with(|reviews| reviews.keyed.contains_key(&buf));
     if has_hunks && !has_keys {
-        let keys = super::keys::map_review(buf)?;
+        let keys = super::reviewkeys::map_review(buf)?;
         with(|reviews| reviews.keyed.insert(buf, keys));
     } else if !has_hunks && let Some(keys) = with(|reviews| reviews.keyed.remove(&buf)) {
-        super::keys::unmap_review(buf, keys)?;
+        super::reviewkeys::unmap_review(buf, keys)?;
     }
     Ok(())
 }

@@ -1,26 +1,16 @@
-//! The main thread's own state, in cells of the main thread.
+//! The main thread's connection to the core: events go out, the published snapshot is read.
 //!
-//! Invariant: no borrow is held across a call into Neovim, because such a call may run
-//! autocommands and callbacks that borrow it again.
+//! The state of each part of the editor is in a thread-local cell of its module.
+//!
+//! Invariant: no borrow of such a cell is held across a call into Neovim, because such a call may
+//! run autocommands and callbacks that borrow it again.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::chat::Chats;
-use super::config::Config;
-use super::documents::Attached;
-use super::follow::Trails;
-use super::panel::Panels;
-use super::question::Window;
-use super::review::Reviews;
-use super::reviewlist::List;
-use super::terminal::Terminals;
-use super::wake::Outbox;
 use acp_core::conversation::info::SessionInfo;
 use acp_core::spine::ids::SessionKey;
-use acp_core::spine::pending::Token;
-use acp_core::spine::pending::reply::Edited;
 use acp_core::view::snapshot::Snapshot;
 use acp_edge::inbox::Inbox;
 
@@ -30,54 +20,40 @@ pub type Published = Arc<Mutex<Arc<Snapshot>>>;
 /// Returns without delay whether a program is writing to a file of this size.
 pub type Probe = Box<dyn Fn(&Path, u64) -> bool>;
 
-/// What the main thread owns.
-pub struct Editor {
+/// The connection.
+pub struct Connection {
     pub inbox: Inbox,
-    pub outbox: Arc<Outbox>,
     pub published: Published,
-    pub config: RefCell<Config>,
-    pub chats: RefCell<Chats>,
-    pub attached: RefCell<Attached>,
-    pub question: RefCell<Window>,
-    pub reviews: RefCell<Reviews>,
-    pub list: RefCell<List>,
-    pub terminals: RefCell<Terminals>,
-    pub trails: RefCell<Trails>,
-    pub panels: RefCell<Panels>,
-    /// The user is in another program.
-    pub is_away: Cell<bool>,
-    /// The edit that is being applied, with its buffer: `on_lines` attributes changes to it.
-    pub applying: Cell<Option<(i32, Token<Edited>)>>,
     pub is_being_written: Probe,
     pub refresh_environment: fn(),
 }
 
 thread_local! {
-    static EDITOR: OnceCell<Editor> = const { OnceCell::new() };
+    static CONNECTION: OnceCell<Connection> = const { OnceCell::new() };
 }
 
-/// Puts the state in place, once.
-pub fn install(editor: Editor) {
-    EDITOR.with(|cell| {
-        // A second start of the plugin finds the first one's state and keeps it.
-        let _ = cell.set(editor);
+/// Puts the connection in place, once.
+pub fn install(connection: Connection) {
+    CONNECTION.with(|cell| {
+        // A second start of the plugin finds the first one's connection and keeps it.
+        let _ = cell.set(connection);
     });
 }
 
-/// Runs `body` with the state, if the plugin has been started.
-pub fn with<R>(body: impl FnOnce(&Editor) -> R) -> Option<R> {
-    EDITOR.with(|cell| cell.get().map(body))
+/// Runs `body` with the connection, if the plugin has been started.
+fn with<R>(body: impl FnOnce(&Connection) -> R) -> Option<R> {
+    CONNECTION.with(|cell| cell.get().map(body))
 }
 
 /// Returns the sender of events to the core.
 pub fn inbox() -> Option<Inbox> {
-    with(|editor| editor.inbox.clone())
+    with(|it| it.inbox.clone())
 }
 
 /// Returns the snapshot the core published last.
 pub fn snapshot() -> Arc<Snapshot> {
-    with(|editor| {
-        let published = editor.published.lock();
+    with(|it| {
+        let published = it.published.lock();
         Arc::clone(&published.unwrap_or_else(PoisonError::into_inner))
     })
     .unwrap_or_default()
@@ -92,12 +68,22 @@ pub fn session<R>(key: SessionKey, body: impl FnOnce(&SessionInfo) -> R) -> Opti
 
 /// Refreshes the environment from Neovim's, for agents that are about to be started.
 pub fn refresh_environment() {
-    if let Some(refresh) = with(|editor| editor.refresh_environment) {
+    if let Some(refresh) = with(|it| it.refresh_environment) {
         refresh();
     }
 }
 
 /// Sends an event to the core.
 pub fn send(event: acp_core::event::Event) {
-    with(|editor| editor.inbox.send(event));
+    with(|it| it.inbox.send(event));
+}
+
+/// Returns without delay whether a program has a file of this size open and writes to it.
+pub fn is_being_written(path: &Path, bytes: u64) -> bool {
+    with(|it| (it.is_being_written)(path, bytes)).unwrap_or(false)
+}
+
+/// Returns whether the plugin has been started.
+pub fn is_started() -> bool {
+    with(|_| ()).is_some()
 }

@@ -4,9 +4,9 @@
 //! Invariants: the callback of an `AsyncHandle` only schedules; the outbox is drained in order, in
 //! slices of [`SLICE`]; at most one frame is requested at a time, and one per [`FRAME_MS`].
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use nvim_oxi::libuv::AsyncHandle;
@@ -67,6 +67,7 @@ impl Outbox {
 }
 
 thread_local! {
+    static OUTBOX: OnceCell<Arc<Outbox>> = const { OnceCell::new() };
     static SCHEDULED: Cell<bool> = const { Cell::new(false) };
     static LAST_FRAME: Cell<Option<Instant>> = const { Cell::new(None) };
     static ASKED: Cell<bool> = const { Cell::new(false) };
@@ -81,11 +82,15 @@ struct Tools {
     timer: Timer,
 }
 
+fn outbox() -> Option<Arc<Outbox>> {
+    OUTBOX.with(|cell| cell.get().cloned())
+}
+
 /// Connects the outbox with Neovim's loop.
 ///
 /// # Errors
 /// The error of Neovim or libuv.
-pub fn start() -> mlua::Result<()> {
+pub fn start(outbox: Arc<Outbox>) -> mlua::Result<()> {
     let tools = Tools {
         schedule: nvim::vim()?.get("schedule")?,
         drain: guard::callback("drain", |()| {
@@ -104,14 +109,15 @@ pub fn start() -> mlua::Result<()> {
         Ok::<(), std::io::Error>(())
     })
     .map_err(mlua::Error::external)?;
-    state::with(|editor| editor.outbox.handle.set(handle));
+    // A second start of the plugin keeps the first one's handle.
+    let _ = outbox.handle.set(handle);
+    let _ = OUTBOX.with(|cell| cell.set(outbox));
     Ok(())
 }
 
 /// Runs inside libuv, where no API may be called; only schedules.
 fn woken() {
-    let is_lone = state::with(|editor| editor.outbox.take_lone_wake());
-    if is_lone == Some(true) {
+    if outbox().is_some_and(|outbox| outbox.take_lone_wake()) {
         want_frame();
     } else {
         schedule_drain();
@@ -163,8 +169,11 @@ fn ask() {
 fn drain() {
     acp_edge::panics::inject("callback");
     super::heard::forget();
+    let Some(outbox) = outbox() else {
+        return;
+    };
     let start = Instant::now();
-    while let Some(effect) = state::with(|editor| editor.outbox.pop()).flatten() {
+    while let Some(effect) = outbox.pop() {
         match effect {
             EditorEffect::Wake => want_frame(),
             EditorEffect::Frame(frame) => {
@@ -179,7 +188,7 @@ fn drain() {
         }
         if start.elapsed() > SLICE {
             // A callback scheduled here would run before the keys.
-            state::with(|editor| editor.outbox.wake());
+            outbox.wake();
             return;
         }
     }

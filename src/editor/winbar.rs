@@ -5,18 +5,18 @@
 use nvim_oxi::mlua;
 
 use super::kit::window;
-use super::{chat, nvim, state};
+use super::{chats, nvim};
 use acp_core::render::title::fitted;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::Group;
 
 /// Shows the state of a session above its transcript's windows.
 pub fn set(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<()> {
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(());
     };
-    state::with(|editor| {
-        if let Some(chat) = editor.chats.borrow_mut().by_session.get_mut(&key) {
+    chats::with(|chats| {
+        if let Some(chat) = chats.by_session.get_mut(&key) {
             chat.title.clone_from(&title);
         }
     });
@@ -28,13 +28,12 @@ pub fn set(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<()> {
 
 /// Fits the bars of all chats to their windows.
 pub fn fit_all() -> mlua::Result<()> {
-    let chats = state::with(|editor| {
-        let chats = editor.chats.borrow();
+    let chats = chats::with(|chats| {
         let all = chats.by_session.values();
         all.map(|chat| (chat.transcript, chat.title.clone()))
             .collect::<Vec<_>>()
     });
-    for (buf, title) in chats.unwrap_or_default() {
+    for (buf, title) in chats {
         for win in nvim::windows_of(buf)? {
             show(win, &title)?;
         }

@@ -1,11 +1,12 @@
 //! API functions for attachments of prompts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::sessions::{meant, read_context};
 use crate::editor::guard::function;
+use crate::editor::mentions::is_image;
 use crate::editor::state::{send, snapshot};
 use crate::editor::{complete, nvim};
 use acp_core::event::Event;
@@ -88,12 +89,4 @@ fn attach_path(session: SessionKey, path: PathBuf) -> mlua::Result<Event> {
             items: vec![Attachment::file(path)],
         },
     })
-}
-
-/// Returns whether a file's extension is that of an image agents accept.
-pub fn is_image(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let extension = extension.map(str::to_lowercase);
-    let known = ["png", "jpg", "jpeg", "gif", "webp"];
-    extension.is_some_and(|extension| known.contains(&extension.as_str()))
 }

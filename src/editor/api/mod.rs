@@ -26,7 +26,6 @@ use acp_core::event::Event;
 use acp_core::questions::Answer;
 use acp_core::spine::ids::QuestionId;
 use acp_core::view::snapshot::{QuestionContent, QuestionInfo, option_kind};
-pub use composer::is_image;
 pub use reviews::{review, review_rows};
 
 /// Returns the table of functions.
@@ -79,7 +78,7 @@ fn permissions(module: &Table) -> mlua::Result<()> {
     let focus = |()| {
         if !question::focus()? {
             let text = "No permission is asked for.";
-            super::apply::notify(acp_core::spine::effect::Level::Info, text)?;
+            super::notify::notify(acp_core::spine::effect::Level::Info, text)?;
         }
         Ok(())
     };

@@ -7,7 +7,7 @@ use nvim_oxi::mlua::{self, Table};
 use super::sessions::meant;
 use crate::editor::guard::function;
 use crate::editor::past::wish;
-use crate::editor::{chat, layout};
+use crate::editor::{chats, layout};
 use acp::SessionId;
 use acp_core::conversation::history::state::{Query, Source, Wish};
 use acp_core::spine::history::RecordName;
@@ -47,7 +47,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         Ok(())
     };
     module.set("past_export", function("past_export", export)?)?;
-    let show = |session: u32| match chat::get(SessionKey(session)) {
+    let show = |session: u32| match chats::get(SessionKey(session)) {
         Some(_) => layout::show(SessionKey(session)),
         None => Err(mlua::Error::runtime("this session is closed")),
     };

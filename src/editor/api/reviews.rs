@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use crate::editor::apply::notify;
 use crate::editor::guard::function;
 use crate::editor::kit::{buffer, window};
+use crate::editor::notify::notify;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{send, snapshot};
-use crate::editor::{chat, reviewlist, walk};
+use crate::editor::{chats, reviewlist, walk};
 use acp_core::event::Event;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::{ReviewAction, Scope, UndoStep};
@@ -37,13 +37,13 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         module.set(name, function(name, body)?)?;
     }
     let drop_feedback = function("drop_feedback", |()| {
-        let session = chat::current();
+        let session = chats::current();
         send(Event::DropFeedback { session });
         Ok(())
     })?;
     module.set("drop_feedback", drop_feedback)?;
     let undo = function("undo_turn", |step: String| {
-        let session = chat::current();
+        let session = chats::current();
         let step = match step.as_str() {
             "ask" => UndoStep::Ask,
             "back" => UndoStep::Back,
@@ -94,7 +94,7 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
             path: PathBuf::from(api::<String>("nvim_buf_get_name", 0)?),
         },
         "turn" => Scope::Turn {
-            session: chat::current(),
+            session: chats::current(),
         },
         "all" => Scope::All,
         other => {

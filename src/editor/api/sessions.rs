@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::editor::guard::function;
 use crate::editor::kit::window;
 use crate::editor::state::{self, send, snapshot};
-use crate::editor::{chat, config, layout, nvim};
+use crate::editor::{chat, chats, config, layout, nvim};
 use acp::SessionId;
 use acp_core::conversation::info::SessionInfo;
 use acp_core::conversation::queue::When;
@@ -83,11 +83,11 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
 /// Returns the given session, else the current one.
 pub(super) fn meant(session: Option<u32>) -> mlua::Result<SessionKey> {
     match session {
-        Some(key) if chat::get(SessionKey(key)).is_some() => Ok(SessionKey(key)),
+        Some(key) if chats::get(SessionKey(key)).is_some() => Ok(SessionKey(key)),
         Some(key) => Err(mlua::Error::runtime(format!(
             "there is no session {key}; `:AcpChat` opens one"
         ))),
-        None => chat::current().ok_or_else(|| {
+        None => chats::current().ok_or_else(|| {
             mlua::Error::runtime("there is no session yet; `:AcpChat` opens one".to_owned())
         }),
     }
@@ -104,7 +104,7 @@ fn open(spec: &Table) -> mlua::Result<u32> {
     let is_new: bool = spec.get::<Option<bool>>("new")?.unwrap_or(false);
     let past: Option<String> = spec.get("session_id")?;
     let known = match &past {
-        Some(id) => chat::of_past(&agent, id),
+        Some(id) => chats::of_past(&agent, id),
         None if is_new => None,
         None => of_agent(&agent)?,
     };
@@ -126,8 +126,7 @@ fn open(spec: &Table) -> mlua::Result<u32> {
 /// Returns the agent's session that this tab page shows, or else the one used last.
 fn of_agent(agent: &str) -> mlua::Result<Option<SessionKey>> {
     let tab = window::tab()?;
-    let known = state::with(|editor| {
-        let chats = editor.chats.borrow();
+    let known = chats::with(|chats| {
         let in_tab = chats.by_tab.get(&tab).copied().or(chats.last);
         let of_agent = |key: &SessionKey| {
             let chat = chats.by_session.get(key);
@@ -137,7 +136,7 @@ fn of_agent(agent: &str) -> mlua::Result<Option<SessionKey>> {
             .filter(of_agent)
             .or_else(|| chats.by_session.keys().copied().rfind(of_agent))
     });
-    Ok(known.flatten())
+    Ok(known)
 }
 
 /// Opens a new session, or the agent's past session with this id.
@@ -147,8 +146,8 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
     let env: Option<Table> = spec.get("env")?;
     let env = env.map(|env| env.pairs::<String, String>().flatten().collect());
     let mut roots = vec![cwd.clone()];
-    let dirs = state::with(|editor| editor.config.borrow().allowed_dirs.clone());
-    for dir in dirs.unwrap_or_default() {
+    let dirs = config::with(|config| config.allowed_dirs.clone());
+    for dir in dirs {
         let dir: String = nvim::vim_fn(
             "fnamemodify",
             (nvim::vim_fn::<String>("expand", dir)?, ":p"),
@@ -232,14 +231,14 @@ pub(super) fn read_context(context: &Table) -> mlua::Result<Context> {
 fn status(session: Option<u32>) -> mlua::Result<Value> {
     let key = match session {
         Some(_) => Some(meant(session)?),
-        None => chat::current(),
+        None => chats::current(),
     };
     let snapshot = snapshot();
     let info = snapshot
         .sessions
         .iter()
         .find(|info| Some(info.session) == key);
-    match (info, key.and_then(chat::get)) {
+    match (info, key.and_then(chats::get)) {
         (Some(info), _) => nvim::data(&session_data(info)),
         // The core does not know it yet.
         (None, Some(chat)) => nvim::data(&json!({
@@ -306,18 +305,18 @@ fn statusline(
 ) -> mlua::Result<String> {
     let key = match session {
         Some(_) => Some(meant(session)?),
-        None => chat::current(),
+        None => chats::current(),
     };
     let snapshot = snapshot();
     let mut sessions = snapshot.sessions.iter();
     let Some(info) = sessions.find(|info| Some(info.session) == key) else {
         // The core does not know a newly opened session yet.
-        let chat = key.and_then(chat::get);
+        let chat = key.and_then(chats::get);
         return Ok(chat.map_or_else(String::new, |chat| format!("{} starting", chat.agent)));
     };
     let parts = match parts {
         Some(names) => names.iter().filter_map(|name| Part::named(name)).collect(),
-        None => state::with(|editor| editor.config.borrow().statusline.clone()).unwrap_or_default(),
+        None => config::with(|config| config.statusline.clone()),
     };
     let line = statusline::statusline(&snapshot, info, &parts);
     if is_highlighted != Some(true) {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::editor::guard::function;
 use crate::editor::kit::window;
-use crate::editor::{chat, nvim, terminal};
+use crate::editor::{chats, nvim, terminal};
 use acp_core::spine::ids::TerminalKey;
 use acp_core::terminals::info::TerminalInfo;
 
@@ -26,7 +26,7 @@ fn label(info: &TerminalInfo, columns: usize) -> String {
         Some(end) => terminal::shortened(&end, 20),
         None => info.state.word().to_owned(),
     };
-    let agent = chat::get(info.session).map_or_else(String::new, |chat| chat.agent);
+    let agent = chats::get(info.session).map_or_else(String::new, |chat| chat.agent);
     let whose = format!("({agent} {})", info.session.0);
     let head = format!("#{} {state:<12} ", info.key.0);
     // Leaves room for the line numbers of a selection list.

@@ -13,7 +13,7 @@ use super::window::{self, Follower, Sight};
 use crate::editor::kit::buffer;
 use crate::editor::kit::window::{buf_of, go_to, here, is_valid, row, set_row, tab_of};
 use crate::editor::nvim::{self, api};
-use crate::editor::{state, walk};
+use crate::editor::walk;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::FollowTarget;
 use acp_core::view::follow::pace;
@@ -124,7 +124,7 @@ fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
     }
     let buf: i32 = nvim::vim_fn("bufadd", walk::typed(&target.path)?)?;
     if !nvim::buf_option::<bool>(buf, "buflisted")? {
-        state::with(|editor| editor.trails.borrow_mut().unlisted.insert(buf));
+        super::trails(|trails| trails.unlisted.insert(buf));
     }
     Ok(Ok(buf))
 }

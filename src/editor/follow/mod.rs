@@ -10,6 +10,7 @@ mod swap;
 mod user;
 mod window;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use self::window::Follower;
 use super::kit::defer;
 use super::kit::user::{self as keyboard, Activity};
 use super::kit::window::here;
-use super::{chat, nvim, state};
+use super::{chats, complete, nvim};
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::{Follow, FollowTarget, FollowView};
 use acp_core::view::follow::pace::{self, Facts, Moment, Next};
@@ -66,7 +67,7 @@ struct Trail {
 
 /// Shows a session's agent at its place, and moves a window there if the agent is followed.
 pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
-    let is_closed = chat::get(key).is_none();
+    let is_closed = chats::get(key).is_none();
     // An update that was pending when the session was closed.
     let view = if is_closed {
         FollowView::default()
@@ -87,22 +88,28 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
         trail.over = is_over.then(|| trail.over.unwrap_or_else(Instant::now));
     });
     if is_closed {
-        state::with(|editor| editor.trails.borrow_mut().by_session.remove(&key));
+        trails(|trails| trails.by_session.remove(&key));
     }
     user::watch()?;
     attend(key)
 }
 
+thread_local! {
+    static TRAILS: RefCell<Trails> = RefCell::default();
+}
+
+fn trails<R>(body: impl FnOnce(&mut Trails) -> R) -> R {
+    TRAILS.with_borrow_mut(body)
+}
+
 /// Runs `body` with the state of a session.
 fn with<R: Default>(key: SessionKey, body: impl FnOnce(&mut Trail) -> R) -> R {
-    let run = |trails: &mut Trails| body(trails.by_session.entry(key).or_default());
-    state::with(|editor| run(&mut editor.trails.borrow_mut())).unwrap_or_default()
+    trails(|trails| body(trails.by_session.entry(key).or_default()))
 }
 
 /// Runs `body` with every window that follows.
 fn each_follower(mut body: impl FnMut(&mut Follower)) {
-    state::with(|editor| {
-        let mut trails = editor.trails.borrow_mut();
+    trails(|trails| {
         let followers = trails
             .by_session
             .values_mut()
@@ -113,13 +120,13 @@ fn each_follower(mut body: impl FnMut(&mut Follower)) {
 
 /// Returns whether the agent is followed that gets this input's prompts.
 pub fn is_followed_from(input: i32) -> bool {
-    let is_followed = |editor: &state::Editor| {
-        let (chats, trails) = (editor.chats.borrow(), editor.trails.borrow());
-        let mut all = chats.by_session.iter();
-        let key = all.find(|(_, chat)| chat.input == input)?.0;
-        Some(trails.by_session.get(key)?.mode != Follow::Off)
+    let Some(key) = complete::session_of(input) else {
+        return false;
     };
-    state::with(is_followed).flatten().unwrap_or(false)
+    trails(|trails| {
+        let trail = trails.by_session.get(&key);
+        trail.is_some_and(|trail| trail.mode != Follow::Off)
+    })
 }
 
 /// Moves to the session's pending place, now or when the user is idle.
@@ -202,40 +209,37 @@ fn arrived(
                 "{}: the agent is not followed there: {why}.",
                 target.path.display()
             );
-            super::apply::notify(acp_core::spine::effect::Level::Info, &text)
+            super::notify::notify(acp_core::spine::effect::Level::Info, &text)
         }
         false => Ok(()),
     }
 }
 
 fn attend_all() -> mlua::Result<()> {
-    let keys = state::with(|editor| {
-        let trails = editor.trails.borrow();
+    let keys = trails(|trails| {
         let pending = trails.by_session.iter();
         let pending = pending.filter(|(_, trail)| trail.target.is_some());
         pending.map(|(key, _)| *key).collect::<Vec<_>>()
     });
-    keys.unwrap_or_default().into_iter().try_for_each(attend)
+    keys.into_iter().try_for_each(attend)
 }
 
 /// Tries again after some time, unless a timer fires earlier.
 fn wait(time: Duration) -> mlua::Result<()> {
     let due = Instant::now() + time;
-    let is_sooner = state::with(|editor| {
-        let mut trails = editor.trails.borrow_mut();
+    let is_sooner = trails(|trails| {
         let is_sooner = trails.due.is_none_or(|set| due < set);
         if is_sooner {
             trails.due = Some(due);
         }
         is_sooner
     });
-    if is_sooner != Some(true) {
+    if !is_sooner {
         return Ok(());
     }
     // The timer counts whole milliseconds.
     defer::after("follow timer", time + Duration::from_millis(1), move || {
-        state::with(|editor| {
-            let mut trails = editor.trails.borrow_mut();
+        trails(|trails| {
             trails.due = trails.due.filter(|set| *set != due);
         });
         attend_all()
@@ -244,9 +248,8 @@ fn wait(time: Duration) -> mlua::Result<()> {
 
 /// Returns whether a place is pending.
 fn is_pending() -> bool {
-    let is_pending = |trails: &Trails| {
+    trails(|trails| {
         let mut all = trails.by_session.values();
         all.any(|trail| trail.target.is_some())
-    };
-    state::with(|editor| is_pending(&editor.trails.borrow())).unwrap_or(false)
+    })
 }

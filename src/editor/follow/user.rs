@@ -10,7 +10,7 @@ use super::window::Sight;
 use super::{SOON, Trails, each_follower, is_pending, wait};
 use crate::editor::kit::autocmd::{self, Scope};
 use crate::editor::kit::{buffer, window};
-use crate::editor::{nvim, state};
+use crate::editor::nvim;
 use acp_core::spine::view::Follow;
 use acp_core::view::follow::pace;
 
@@ -20,12 +20,11 @@ pub fn watch() -> mlua::Result<()> {
         let mut all = trails.by_session.values();
         all.any(|trail| trail.mode != Follow::Off)
     };
-    let change = state::with(|editor| {
-        let mut trails = editor.trails.borrow_mut();
+    let change = super::trails(|trails| {
         let is_change = is_wanted(&trails) == trails.watching.is_empty();
         is_change.then(|| std::mem::take(&mut trails.watching))
     });
-    let Some(watching) = change.flatten() else {
+    let Some(watching) = change else {
         return Ok(());
     };
     if !watching.is_empty() {
@@ -48,7 +47,7 @@ pub fn watch() -> mlua::Result<()> {
             }
         })?,
     ];
-    state::with(|editor| editor.trails.borrow_mut().watching = watching);
+    super::trails(|trails| trails.watching = watching);
     Ok(())
 }
 
@@ -56,17 +55,17 @@ pub fn watch() -> mlua::Result<()> {
 /// fill the buffer list.
 fn list() -> mlua::Result<()> {
     let buf = buffer::here()?;
-    let was_unlisted = state::with(|editor| editor.trails.borrow_mut().unlisted.remove(&buf));
+    let was_unlisted = super::trails(|trails| trails.unlisted.remove(&buf));
     match was_unlisted {
-        Some(true) => nvim::set_buf_option(buf, "buflisted", true),
-        _ => Ok(()),
+        true => nvim::set_buf_option(buf, "buflisted", true),
+        false => Ok(()),
     }
 }
 
 /// Lists the visible buffers when following ends, since the user may stay there.
 fn list_shown() -> mlua::Result<()> {
-    let take = |editor: &state::Editor| std::mem::take(&mut editor.trails.borrow_mut().unlisted);
-    for buf in state::with(take).unwrap_or_default() {
+    let unlisted = super::trails(|trails| std::mem::take(&mut trails.unlisted));
+    for buf in unlisted {
         if !nvim::windows_of(buf)?.is_empty() {
             nvim::set_buf_option(buf, "buflisted", true)?;
         }
@@ -76,13 +75,13 @@ fn list_shown() -> mlua::Result<()> {
 
 /// Returns the last time the user was active in a window.
 pub fn touched(win: i32) -> Option<Instant> {
-    state::with(|editor| editor.trails.borrow().touched.get(&win).copied()).flatten()
+    super::trails(|trails| trails.touched.get(&win).copied())
 }
 
 /// Records that the user is active in a window.
 fn touch(win: i32) {
-    state::with(|editor| {
-        let touched = &mut editor.trails.borrow_mut().touched;
+    super::trails(|trails| {
+        let touched = &mut trails.touched;
         if !touched.contains_key(&win) {
             touched.retain(|_, then| then.elapsed() < pace::REST);
         }

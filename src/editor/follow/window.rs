@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use nvim_oxi::mlua::{self, FromLua, Table};
 
 use super::{each_follower, with};
+use crate::editor::chats;
 use crate::editor::kit::autocmd;
 use crate::editor::kit::window::{
     self, all_in, buf_of, height, here, is_float, is_valid, screen, tab_of, width,
 };
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
-use crate::editor::{chat, state};
 use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::Follow;
@@ -131,7 +131,7 @@ pub fn keep(key: SessionKey, tab: i32, follower: &Follower) {
 /// unless it shows another session's chat.
 fn tab(key: SessionKey) -> mlua::Result<Option<i32>> {
     let here = window::tab()?;
-    let Some(chat) = chat::get(key) else {
+    let Some(chat) = chats::get(key) else {
         return Ok(None);
     };
     let mut tabs = Vec::new();
@@ -148,12 +148,11 @@ fn tab(key: SessionKey) -> mlua::Result<Option<i32>> {
     }
     for win in all_in(here)? {
         let buf = buf_of(win)?;
-        let is_anothers = state::with(|editor| {
-            let chats = editor.chats.borrow();
+        let is_anothers = chats::with(|chats| {
             let mut all = chats.by_session.values();
             all.any(|chat| chat.transcript == buf)
         });
-        if is_anothers == Some(true) {
+        if is_anothers {
             return Ok(None);
         }
     }

@@ -7,10 +7,10 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::form::{self, Move, find_row, go, perform, with_form};
 use super::{close, draw, is_meant, show, valid_window, with};
-use crate::editor::apply::notify;
 use crate::editor::keys;
 use crate::editor::kit::autocmd::{self, Scope};
 use crate::editor::kit::{buffer, defer, user, window};
+use crate::editor::notify::notify;
 use crate::editor::nvim::{self, api};
 use acp_core::form::Kind;
 use acp_core::questions::formview::{Act, Row};

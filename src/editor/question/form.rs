@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::{answer, bind, cancel, field, map, shown, valid_window, with};
-use crate::editor::apply::notify;
 use crate::editor::kit::window;
+use crate::editor::notify::notify;
 use crate::editor::nvim::{self, api};
 use crate::editor::{keys, state};
 use acp_core::form::{Ask, Form};

@@ -10,6 +10,7 @@ mod focus;
 mod form;
 mod permission;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ use super::kit::autocmd::{self, Scope};
 use super::kit::float::{self, Frame, Size, Spot, clipped};
 use super::kit::{buffer, defer, user, window};
 use super::nvim::api;
-use super::state::{self, send};
+use super::state::send;
 use super::{keys, nvim};
 use acp_core::event::Event;
 use acp_core::questions::Answer;
@@ -90,8 +91,12 @@ pub struct Window {
     is_waiting_for_rest: bool,
 }
 
-fn with<R: Default>(body: impl FnOnce(&mut Window) -> R) -> R {
-    state::with(|editor| body(&mut editor.question.borrow_mut())).unwrap_or_default()
+thread_local! {
+    static WINDOW: RefCell<Window> = RefCell::default();
+}
+
+fn with<R>(body: impl FnOnce(&mut Window) -> R) -> R {
+    WINDOW.with_borrow_mut(body)
 }
 
 fn shown() -> Option<QuestionView> {

@@ -5,7 +5,7 @@ use nvim_oxi::mlua;
 use super::{answer, cancel, leave, map, shown, with};
 use crate::editor::kit::window;
 use crate::editor::nvim::api;
-use crate::editor::{apply, keys, state, walk};
+use crate::editor::{config, keys, notify, walk};
 use acp_core::questions::Answer;
 use acp_core::render::toolview::whole_line;
 use acp_core::spine::effect::Level;
@@ -13,7 +13,7 @@ use acp_core::spine::view::{Line, OptionView, PermissionView, QuestionView};
 
 /// Opens the first file of a new question beside what the user is doing, if that is configured.
 pub(super) fn came(view: &PermissionView) -> mlua::Result<()> {
-    let is_wanted = state::with(|editor| editor.config.borrow().opens_previews) == Some(true);
+    let is_wanted = config::with(|config| config.opens_previews);
     let Some(place) = view.places.first().filter(|_| is_wanted) else {
         return Ok(());
     };
@@ -128,7 +128,7 @@ fn visit() -> mlua::Result<()> {
     });
     let Some(place) = places.get(visited % places.len().max(1)) else {
         let text = "Nothing of this question can be shown in a file.";
-        return apply::notify(Level::Info, text);
+        return notify::notify(Level::Info, text);
     };
     leave()?;
     walk::go_to(&place.path, place.row)

@@ -4,9 +4,9 @@ use nvim_oxi::mlua;
 
 use super::preview::{hide_preview, show_preview};
 use super::with;
-use crate::editor::apply::notify;
 use crate::editor::ask::{self, Choice};
 use crate::editor::kit::window;
+use crate::editor::notify::notify;
 use crate::editor::state::send;
 use crate::editor::{keys, walk};
 use acp_core::event::Event;

@@ -7,6 +7,7 @@
 mod acts;
 mod preview;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use nvim_oxi::mlua;
@@ -14,7 +15,7 @@ use nvim_oxi::mlua;
 use super::kit::autocmd::{self, Scope};
 use super::kit::buffer;
 use super::kit::window::{self, Sizes};
-use super::state::{self, send};
+use super::state::send;
 use super::{keys, nvim};
 use acp_core::event::Event;
 use acp_core::spine::event::ListEvent;
@@ -37,8 +38,12 @@ pub struct List {
     sizes: Option<Sizes>,
 }
 
-fn with<R: Default>(body: impl FnOnce(&mut List) -> R) -> R {
-    state::with(|editor| body(&mut editor.list.borrow_mut())).unwrap_or_default()
+thread_local! {
+    static LIST: RefCell<List> = RefCell::default();
+}
+
+fn with<R>(body: impl FnOnce(&mut List) -> R) -> R {
+    LIST.with_borrow_mut(body)
 }
 
 /// Shows the list in the current tab page and goes there.

@@ -3,9 +3,9 @@
 use nvim_oxi::mlua;
 
 use super::{feed, info, with};
-use crate::editor::apply::notify;
 use crate::editor::keys;
 use crate::editor::kit::{defer, window};
+use crate::editor::notify::notify;
 use crate::editor::nvim::api;
 use crate::editor::state::send;
 use acp_core::event::Event;

@@ -9,16 +9,18 @@ mod feed;
 pub mod pace;
 mod window;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use nvim_oxi::mlua::{self, Value};
 
+use super::guard;
 use super::kit::autocmd::{self, Scope};
 use super::kit::window::{self as kit_window, Sizes};
 use super::kit::{buffer, user};
 use super::nvim::{self, api};
-use super::state::{self, send, snapshot};
-use super::{chat, guard};
+use super::state::{send, snapshot};
+use crate::editor::chats;
 use acp_core::event::Event;
 use acp_core::spine::ids::{SessionKey, TerminalKey};
 use acp_core::terminals::TerminalEvent;
@@ -54,8 +56,12 @@ struct Shown {
     bars: BTreeMap<i32, String>,
 }
 
-fn with<R: Default>(body: impl FnOnce(&mut Terminals) -> R) -> R {
-    state::with(|editor| body(&mut editor.terminals.borrow_mut())).unwrap_or_default()
+thread_local! {
+    static TERMINALS: RefCell<Terminals> = RefCell::default();
+}
+
+fn with<R>(body: impl FnOnce(&mut Terminals) -> R) -> R {
+    TERMINALS.with_borrow_mut(body)
 }
 
 fn get(key: TerminalKey) -> Option<Shown> {
@@ -75,7 +81,7 @@ fn change(key: TerminalKey, body: impl FnOnce(&mut Shown)) {
 pub fn all() -> Vec<TerminalInfo> {
     let snapshot = snapshot();
     let all = snapshot.terminals.iter();
-    all.filter(|info| chat::get(info.session).is_some())
+    all.filter(|info| chats::get(info.session).is_some())
         .cloned()
         .collect()
 }
@@ -160,7 +166,7 @@ fn begin(key: TerminalKey, buf: i32) -> mlua::Result<i64> {
 /// Gives a terminal's buffer its name, its keys and its autocommands.
 fn adorn(info: &TerminalInfo, buf: i32) -> mlua::Result<()> {
     let key = info.key;
-    let agent = chat::get(info.session).map_or_else(|| "agent".to_owned(), |chat| chat.agent);
+    let agent = chats::get(info.session).map_or_else(|| "agent".to_owned(), |chat| chat.agent);
     let name = format!("acp://{agent}/{}/terminal/{}", info.session.0, key.0);
     api::<()>("nvim_buf_set_name", (buf, buffer::free_name(&name)?))?;
     nvim::set_buf_option(buf, "filetype", "acp-terminal")?;

@@ -1,0 +1,70 @@
+//! The chats of this Neovim: their buffers, and the session that each tab page shows.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::kit::window;
+use super::spans::Spans;
+use super::state;
+use acp_core::render::links::Links;
+use acp_core::spine::ids::SessionKey;
+use acp_core::spine::view::Group;
+
+/// All chats, and the session that each tab page shows.
+#[derive(Debug, Default)]
+pub struct Chats {
+    pub by_session: BTreeMap<SessionKey, Chat>,
+    pub by_tab: BTreeMap<i32, SessionKey>,
+    /// The session used last.
+    pub last: Option<SessionKey>,
+    pub next: u32,
+}
+
+#[derive(Debug, Clone)]
+pub struct Chat {
+    pub agent: String,
+    pub transcript: i32,
+    pub input: i32,
+    /// Rows that the core has sent; 0 while the buffer has only its first, empty line.
+    pub rows: usize,
+    pub spans: Rc<RefCell<Spans>>,
+    pub links: Rc<RefCell<Links>>,
+    pub title: Vec<(String, Group)>,
+    /// The names of the next prompt's attachments.
+    pub attached: Vec<String>,
+    /// The agent's id for the session, if the user opened it by that.
+    pub past: Option<String>,
+}
+
+thread_local! {
+    static CHATS: RefCell<Chats> = RefCell::default();
+}
+
+/// Runs `body` with the chats.
+pub fn with<R>(body: impl FnOnce(&mut Chats) -> R) -> R {
+    CHATS.with_borrow_mut(body)
+}
+
+/// Returns the chat of the session that an agent knows by this id.
+pub fn of_past(agent: &str, id: &str) -> Option<SessionKey> {
+    let snapshot = state::snapshot();
+    let is_it = |(key, chat): &(&SessionKey, &Chat)| {
+        let known = snapshot.sessions.iter().find(|it| it.session == **key);
+        let known = known.and_then(|it| it.id.as_ref()).map(|id| id.0.as_ref());
+        // The core may not know the session yet.
+        chat.agent == agent && known.or(chat.past.as_deref()) == Some(id)
+    };
+    with(|chats| chats.by_session.iter().find(is_it).map(|(key, _)| *key))
+}
+
+/// Returns a session's chat.
+pub fn get(key: SessionKey) -> Option<Chat> {
+    with(|chats| chats.by_session.get(&key).cloned())
+}
+
+/// Returns the default session: the current tab page's, else the one used last.
+pub fn current() -> Option<SessionKey> {
+    let tab = window::tab().ok()?;
+    with(|chats| chats.by_tab.get(&tab).copied().or(chats.last))
+}

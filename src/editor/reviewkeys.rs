@@ -1,0 +1,100 @@
+//! What the configured keys do in a reviewed buffer.
+
+use nvim_oxi::mlua::{self, Table};
+
+use super::keys::{feed, map, of, selected_rows};
+use super::kit::buffer;
+use super::nvim::{self, api};
+use super::{api as public, walk};
+use acp_core::spine::event::ReviewAction;
+
+/// The mappings of a reviewed buffer: name in the configuration, description.
+const REVIEW: [(&str, &str); 6] = [
+    ("accept_hunk", "Accepts the agent's hunk"),
+    ("reject_hunk", "Rejects the agent's hunk"),
+    ("accept_file", "Accepts the agent's changes of this file"),
+    ("reject_file", "Rejects the agent's changes of this file"),
+    ("next_hunk", "Goes to the next hunk"),
+    ("prev_hunk", "Goes to the previous hunk"),
+];
+
+/// Mappings that also exist in visual mode, for the selected lines.
+const REVIEW_LINES: [(&str, &str); 2] = [
+    ("accept_hunk", "Accepts the agent's changes of these lines"),
+    ("reject_hunk", "Rejects the agent's changes of these lines"),
+];
+
+/// The review keys that were mapped in a buffer: the configuration may have changed when they are
+/// removed.
+#[derive(Debug, Default)]
+pub struct ReviewKeys {
+    /// The mode and the key.
+    mapped: Vec<(&'static str, String)>,
+    /// The user's mappings that they replaced, by mode, as |maparg()| returns them.
+    replaced: Vec<(&'static str, Table)>,
+}
+
+/// Maps the review keys in a buffer.
+pub fn map_review(buf: i32) -> mlua::Result<ReviewKeys> {
+    let mut keys = ReviewKeys::default();
+    for (mode, all) in [("n", REVIEW.as_slice()), ("x", REVIEW_LINES.as_slice())] {
+        for (name, desc) in all {
+            for lhs in of("review", name) {
+                let replaced = mapped(buf, mode, &lhs)?;
+                keys.replaced.extend(replaced.map(|map| (mode, map)));
+                map(buf, mode, &lhs, desc, move || match mode {
+                    "x" => review_lines(name),
+                    _ => review_key(name),
+                })?;
+                keys.mapped.push((mode, lhs));
+            }
+        }
+    }
+    Ok(keys)
+}
+
+/// Removes the review keys from a buffer and restores the user's own mappings.
+pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
+    for (mode, lhs) in keys.mapped {
+        // The user may have removed it.
+        let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, mode, lhs));
+    }
+    for (mode, mapping) in keys.replaced {
+        buffer::call(buf, move || {
+            nvim::vim_fn::<()>("mapset", (mode, false, mapping))
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns the mapping of a key that belongs to this buffer alone.
+fn mapped(buf: i32, mode: &'static str, lhs: &str) -> mlua::Result<Option<Table>> {
+    let lhs = lhs.to_owned();
+    let found: Table = buffer::call(buf, move || {
+        nvim::vim_fn("maparg", (lhs.as_str(), mode, false, true))
+    })?;
+    let is_local = found.get::<Option<i64>>("buffer")? == Some(1);
+    Ok(is_local.then_some(found))
+}
+
+/// Decides about the selected lines and leaves visual mode.
+fn review_lines(name: &str) -> mlua::Result<()> {
+    let rows = selected_rows()?;
+    feed("<Esc>")?;
+    let action = match name {
+        "accept_hunk" => ReviewAction::Accept,
+        _ => ReviewAction::Reject,
+    };
+    public::review_rows(action, rows)
+}
+
+fn review_key(name: &str) -> mlua::Result<()> {
+    match name {
+        "accept_hunk" => public::review(ReviewAction::Accept, "hunk"),
+        "reject_hunk" => public::review(ReviewAction::Reject, "hunk"),
+        "accept_file" => public::review(ReviewAction::Accept, "file"),
+        "reject_file" => public::review(ReviewAction::Reject, "file"),
+        "next_hunk" => walk::go(walk::Way::Next).map(drop),
+        _ => walk::go(walk::Way::Prev).map(drop),
+    }
+}
