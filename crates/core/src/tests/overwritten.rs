@@ -168,6 +168,39 @@ fn a_merge_that_comes_after_the_save_is_made_once() {
 }
 
 #[test]
+fn the_replaced_change_and_the_save_are_reported_late_in_any_order() {
+    for (is_told_first, is_looked_at_before) in
+        [(true, true), (true, false), (false, true), (false, false)]
+    {
+        let mut w = outdated("A\nb\nc\nd\n");
+        types(&mut w, 3, 1, &["mine"]);
+        w.shadow.looks(&mut w.disk);
+        let mut told = w.shadow.tells();
+        w.holds(Part::Disk);
+        if is_told_first {
+            w.happens(told.take().expect("a change"));
+        }
+        saves(&mut w);
+        if let Some(told) = told {
+            w.happens(told);
+        }
+        // The disk has what was saved, or already what was written back.
+        while !is_looked_at_before && let Some(done) = w.disk.work(Path::new(F)) {
+            w.happens(done);
+        }
+        w.shadow.looks(&mut w.disk);
+        while let Some(told) = w.shadow.tells() {
+            w.happens(told);
+        }
+        w.goes_on();
+        check(&w, "A\nb\nc\nmine\n");
+        check_hunks(&w, &[(0, "a", "A")]);
+        check_offers(&w, &[]);
+        w.skip();
+    }
+}
+
+#[test]
 fn a_second_save_before_the_change_is_back_is_kept_as_well() {
     for is_written in [true, false] {
         let mut w = outdated("A\nb\nc\nd\n");

@@ -69,7 +69,7 @@ impl Budget {
 pub(super) struct Reads {
     /// `None` where the file no longer exists.
     pub(super) entries: Vec<(FoundFile, Option<Entry>)>,
-    /// Files that were written to during the read.
+    /// Files that were written to since they were seen.
     pub(super) torn: HashSet<PathBuf>,
     /// The first reason why a content could not be stored.
     pub(super) trouble: Option<String>,
@@ -79,7 +79,7 @@ pub(super) struct Reads {
 enum Problem {
     /// Its content could not be stored.
     Trouble(io::Error),
-    /// It was written to during the read.
+    /// It was written to since it was seen.
     Torn(PathBuf),
 }
 
@@ -157,6 +157,8 @@ fn read(
     } else {
         match bytes_of(&path, cap) {
             Ok((now, bytes, is_torn)) => {
+                // What was seen may have been whole, and this is half of the next content.
+                let is_torn = is_torn || !now.same_content(&stat);
                 stat = now;
                 if is_torn {
                     report(Problem::Torn(wanted.seen.path.clone()));
@@ -276,6 +278,7 @@ pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileSt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::Limits;
 
     /// Checks a file that was changed at `changed` and read `after_ms` milliseconds later.
     #[track_caller]
@@ -295,6 +298,31 @@ mod tests {
             settled,
             "{changed:?} + {after_ms} ms"
         );
+    }
+
+    #[test]
+    fn a_file_that_was_truncated_after_it_was_seen_is_torn() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        fs::write(&path, "whole\n").expect("a file");
+        let stat = Stat::of(&fs::metadata(&path).expect("it is there"));
+        let wanted = || Wanted {
+            seen: FoundFile {
+                path: "a".into(),
+                stat,
+                is_link: false,
+            },
+            need: Need::Now,
+        };
+        let store = Store::new(&folder.path().join("store"), Limits::default());
+        let budget = Budget {
+            until: Instant::now(),
+            bytes: AtomicU64::new(0),
+        };
+        let torn = || read_all(folder.path(), vec![wanted()], &store, &budget).torn;
+        assert_eq!(torn(), HashSet::new());
+        fs::write(&path, "").expect("it can be truncated");
+        assert_eq!(torn(), HashSet::from(["a".into()]));
     }
 
     #[test]
