@@ -227,7 +227,7 @@ async fn read_still(
                 if writers.is_recent(&stamp) {
                     writers.catch_up();
                 }
-                if let Some(wait) = writers.wait(&real, &stamp) {
+                if let Some(wait) = writers.wait_full(&real, &stamp) {
                     return Err(wait);
                 }
             }

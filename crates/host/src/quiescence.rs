@@ -209,6 +209,15 @@ impl Writers {
         since.is_some_and(|since| since.elapsed() < self.quiescence.patience)
     }
 
+    /// Returns the time left to wait for a file that had a text before; `None` if it is quiescent.
+    ///
+    /// A file that was emptied just now waits: some systems report that only after a while.
+    pub(super) fn wait_full(&self, path: &Path, stamp: &Stamp) -> Option<Duration> {
+        let is_emptied = stamp.bytes == 0 && self.is_recent(stamp);
+        let wait = self.wait(path, stamp);
+        wait.or(is_emptied.then_some(self.quiescence.after))
+    }
+
     /// Returns the time left to wait for a file; `None` if it is quiescent.
     pub(super) fn wait(&self, path: &Path, stamp: &Stamp) -> Option<Duration> {
         let open_for = self.open_for(path, stamp.bytes);
@@ -296,6 +305,32 @@ mod tests {
         assert!(writers.wait(path, &new).is_some());
         writers.note_own_write(new);
         assert_eq!(writers.wait(path, &new), None);
+    }
+
+    #[test]
+    fn a_file_that_was_emptied_just_now_is_waited_for() {
+        let writers = Writers::new(Quiescence {
+            after: Duration::ZERO,
+            ..Quiescence::default()
+        });
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.expect("a time").as_secs();
+        let path = Path::new("/p/a");
+        let check = |bytes, seconds_ago: i64, is_waited_for| {
+            let stamp = Stamp {
+                inode: 1,
+                bytes,
+                modified: (
+                    i64::try_from(now).expect("a time") - seconds_ago,
+                    999_999_999,
+                ),
+            };
+            let wait = writers.wait_full(path, &stamp);
+            assert_eq!(wait.is_some(), is_waited_for, "{stamp:?}");
+        };
+        check(0, 0, true);
+        check(1, 0, false);
+        check(0, 5, false);
     }
 
     #[test]

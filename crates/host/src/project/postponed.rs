@@ -112,6 +112,7 @@ impl Postponed {
                 is_shorter && !seen.is_link && self.writers.is_open(&spelled, stamp.bytes);
             let wait = match seen.is_link {
                 true => None,
+                false if is_shorter => self.writers.wait_full(&spelled, &stamp),
                 false => self.writers.wait(&spelled, &stamp),
             };
             let wait = wait.or(is_incomplete.then_some(after));

@@ -43,6 +43,7 @@ impl Work {
             config.limits.project.watches = 0;
             // Quiescence has its own tests.
             config.limits.quiescence.after = Duration::ZERO;
+            config.limits.quiescence.patience = Duration::ZERO;
             change(config);
         });
         let root = run.path("p");
