@@ -116,8 +116,12 @@ fn a_hook_that_formats_is_run_once_and_the_change_comes_behind_it() {
     let door = watched(Project::new().before(format), "one\ntwo\nthree\n");
     let nvim = &door.nvim;
     nvim.keys("GAx;<Esc>");
-    replace(nvim, "ONE;\ntwo\nthree\n");
-    save(nvim, "write");
+    touch(&nvim.project.root().join("beside"), "ONE;\ntwo\nthree\n");
+    nvim.lua(
+        "assert(vim.uv.fs_rename('../beside', 'a.txt'))
+        vim.cmd.write()",
+        (),
+    );
     wait_file(nvim, "a.txt", "ONE;\ntwo\nthreex\n");
     wait_lines(nvim, &["ONE;", "two", "threex"]);
     assert_eq!(nvim.lua("return vim.g.runs", ()), 1);
