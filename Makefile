@@ -16,7 +16,7 @@ MATRIX := trixie testing
 MATRIX_FIRST = '$(NVIM)'
 
 .DELETE_ON_ERROR:
-.PHONY: help build release try test lives check bench matrix matrix-setup agents nvim sdk-agent picture clean \
+.PHONY: help build release try test lives soak check bench matrix matrix-setup agents nvim sdk-agent picture clean \
 	check-format check-clippy check-doc check-lua-format check-lua-types check-help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make build    builds the plugin for development; make release: for daily use'
 	@echo 'make test     runs all tests'
 	@echo 'make lives    runs the property tests again and again, each time with new random lives'
+	@echo 'make soak     runs the end-to-end tests again and again on a loaded machine'
 	@echo 'make check    runs all that reads the code: formats, lints, types, help tags'
 	@echo 'make picture  takes the picture of the README anew'
 	@echo 'make bench    prints what the plugin costs; see benches/budgets/main.rs'
@@ -56,6 +57,11 @@ lives:
 	for round in $$(seq $(ROUNDS)); do \
 		INSTA_UPDATE=no PROPTEST_CASES=2000 cargo test -q --workspace --lib -- props:: random:: || exit 1; \
 	done
+
+# The end-to-end tests while other processes keep the processors and the disk busy; all rounds must
+# pass. `make soak ROUNDS=5 FILTER=disk_door::` runs some of them.
+soak: build $(NVIM_READY) sdk-agent
+	@sh tools/soak.sh $(ROUNDS) $(FILTER)
 
 # The picture of the README, as the end-to-end tests' Neovim draws it.
 picture: build $(NVIM_READY)

@@ -21,7 +21,7 @@ pub fn watch() -> mlua::Result<()> {
         all.any(|trail| trail.mode != Follow::Off)
     };
     let change = super::trails(|trails| {
-        let is_change = is_wanted(&trails) == trails.watching.is_empty();
+        let is_change = is_wanted(trails) == trails.watching.is_empty();
         is_change.then(|| std::mem::take(&mut trails.watching))
     });
     let Some(watching) = change else {

@@ -1,0 +1,54 @@
+#!/bin/sh
+# Runs the end-to-end tests so many times on a loaded machine, and prints what failed how often.
+#
+# As many processes as there are cores compute, and one writes to the disk and syncs. FILTER names
+# some of the tests.
+#
+#   tools/soak.sh ROUNDS [FILTER]
+set -eu
+
+rounds=$1
+filter=${2-}
+logs=${CARGO_TARGET_DIR:-target}/soak
+rm -rf "$logs"
+mkdir -p "$logs"
+
+cargo test -q --test e2e --no-run
+
+busy=
+stop() {
+	for pid in $busy; do
+		kill "$pid" 2>/dev/null || true
+	done
+	rm -f "$logs/load"
+}
+trap stop EXIT
+trap 'exit 130' INT TERM
+
+cores=$(getconf _NPROCESSORS_ONLN)
+while [ "$cores" -gt 0 ]; do
+	sh -c 'while :; do :; done' &
+	busy="$busy $!"
+	cores=$((cores - 1))
+done
+sh -c 'while :; do dd if=/dev/zero of="$0" bs=1M count=64 conv=fsync 2>/dev/null; done' "$logs/load" &
+busy="$busy $!"
+
+failed=0
+round=1
+while [ "$round" -le "$rounds" ]; do
+	log=$logs/$round.log
+	# shellcheck disable=SC2086 # No filter is no argument.
+	if INSTA_UPDATE=no cargo test -q --test e2e -- $filter >"$log" 2>&1; then
+		echo "round $round: passed"
+	else
+		failed=$((failed + 1))
+		echo "round $round: FAILED, see $log"
+	fi
+	round=$((round + 1))
+done
+
+echo "$failed of $rounds rounds failed"
+# The list of failures stands at the end of each log.
+sed -n '/^failures:$/,$ s/^    \([a-z_0-9:]*\)$/\1/p' "$logs"/*.log | sort | uniq -c | sort -rn
+[ "$failed" -eq 0 ]
