@@ -4,54 +4,111 @@ use nvim_oxi::mlua::{self, Value};
 
 use super::ask::{self, Choice};
 use super::edit::{self, Edit};
+use super::kit::buffer;
 use super::notify::notify;
 use super::nvim::{self, api};
 use super::panel::{Contents, Kind};
 use super::state::send;
 use super::{
-    chat, follow, heard, input, moved, notices, outside, panel, past, question, queue, review,
-    reviewlist, terminal, tools, whole, winbar,
+    chat, follow, guard, heard, input, moved, notices, outside, panel, past, question, queue,
+    review, reviewlist, terminal, tools, whole, winbar,
 };
 use acp_core::event::Event;
 use acp_core::spine::effect::{Announcement, EditorEffect};
 use acp_core::spine::event::UndoStep;
 use acp_core::spine::ids::TurnKey;
 use acp_core::spine::view::{Frame, Patch, UndoView};
+use acp_edge::panics;
 
 /// Applies a frame: one patch per view that changed.
 ///
-/// # Errors
-/// Neovim's first error; the other patches are still applied.
-pub fn frame(frame: Frame) -> mlua::Result<()> {
+/// A view that cannot be drawn hides no other one. It is drawn anew without highlights; if that
+/// fails too, the message is all there is, and a question is asked in a list.
+pub fn frame(frame: Frame) {
     heard::forget();
-    let mut result = Ok(());
     for patch in frame.patches {
-        let applied = match patch {
-            Patch::Chat { session, ops } => chat::apply(session, ops),
-            Patch::ChatTitle { session, title } => winbar::set(session, title),
-            Patch::Attached { session, labels } => input::set_attached(session, labels),
-            Patch::Plan { session, view } => {
-                let contents = view.map(|view| Contents {
-                    lines: view.lines,
-                    current: Some(view.current),
-                });
-                panel::show(session, Kind::Plan, contents)
+        let place = place(&patch);
+        match patch {
+            Patch::Chat { session, ops } => {
+                if !guard::succeeds(place, || chat::apply(session, ops)) {
+                    guard::run(place, || chat::draw_anew(session));
+                }
             }
-            Patch::Queue { session, view } => queue::show(session, view),
-            Patch::Question(view) => question::show(view),
-            Patch::Review { buf, tick, hunks } => review::show(buf, tick, hunks),
-            Patch::Follow { session, view } => follow::show(session, view),
+            Patch::Review { buf, tick, hunks } => {
+                guard::run(place, || review::show(buf, tick, hunks));
+            }
+            Patch::Follow { session, view } => guard::run(place, || follow::show(session, view)),
             Patch::Terminal {
                 terminal,
                 is_anew,
                 bytes,
-            } => terminal::output(terminal, is_anew, &bytes),
-            Patch::ReviewList(view) => reviewlist::show(view),
-            Patch::ReviewPreview(view) => reviewlist::preview(&view),
-        };
-        result = result.and(applied);
+            } => guard::run(place, || terminal::output(terminal, is_anew, &bytes)),
+            Patch::Question(view) => {
+                let draw = || {
+                    panics::inject(place);
+                    question::show(view.clone())
+                };
+                if !guard::succeeds(place, draw) && !plainly(place, draw) {
+                    guard::run(place, || question::is_not_drawn(view));
+                }
+            }
+            other => {
+                let draw = || {
+                    panics::inject(place);
+                    draw(&other)
+                };
+                if !guard::succeeds(place, draw) {
+                    plainly(place, draw);
+                }
+            }
+        }
     }
-    result.and(terminal::refresh())
+    guard::run("drawing a terminal", terminal::refresh);
+}
+
+/// Draws a view without highlights; returns whether that succeeded.
+fn plainly(place: &'static str, draw: impl Fn() -> mlua::Result<()>) -> bool {
+    guard::succeeds(place, || buffer::plainly(draw))
+}
+
+/// Draws a view whose patch is all of it.
+fn draw(patch: &Patch) -> mlua::Result<()> {
+    match patch {
+        Patch::ChatTitle { session, title } => winbar::set(*session, title.clone()),
+        Patch::Attached { session, labels } => input::set_attached(*session, labels.clone()),
+        Patch::Plan { session, view } => {
+            let contents = view.as_ref().map(|view| Contents {
+                lines: view.lines.clone(),
+                current: Some(view.current),
+            });
+            panel::show(*session, Kind::Plan, contents)
+        }
+        Patch::Queue { session, view } => queue::show(*session, view),
+        Patch::ReviewList(view) => reviewlist::show(view),
+        Patch::ReviewPreview(view) => reviewlist::preview(view),
+        Patch::Chat { .. }
+        | Patch::Review { .. }
+        | Patch::Follow { .. }
+        | Patch::Terminal { .. }
+        | Patch::Question(_) => Ok(()),
+    }
+}
+
+/// Returns what is being done while a patch is applied, for messages.
+fn place(patch: &Patch) -> &'static str {
+    match patch {
+        Patch::Chat { .. } => chat::DRAWING,
+        Patch::ChatTitle { .. } => "drawing the chat's title",
+        Patch::Attached { .. } => "drawing the attachments",
+        Patch::Plan { .. } => "drawing the plan",
+        Patch::Queue { .. } => "drawing the queue",
+        Patch::Question(_) => "drawing the question",
+        Patch::Review { .. } => "drawing the hunks",
+        Patch::Follow { .. } => "following the agent",
+        Patch::Terminal { .. } => "drawing a terminal",
+        Patch::ReviewList(_) => "drawing the review list",
+        Patch::ReviewPreview(_) => "drawing the review's preview",
+    }
 }
 
 /// Carries out an effect other than a frame.

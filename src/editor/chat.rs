@@ -16,6 +16,7 @@ use super::{folds, input, layout, lines};
 use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::{ChatOp, Line};
+use acp_edge::panics;
 
 /// The marker of a list item: wrapped lines start behind it.
 const LIST_ITEM: &str = r"^\s*\([-*+]\|\d\+[.)]\)\s\+";
@@ -35,11 +36,9 @@ pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
         rows: 0,
         spans: Rc::default(),
         links: Rc::default(),
-        title: vec![
-            (agent.to_owned(), "AcpTitle"),
-            ("starting".into(), "AcpDim"),
-        ],
+        title: vec![(agent.into(), "AcpTitle"), ("starting".into(), "AcpDim")],
         attached: Vec::new(),
+        is_plain: false,
         past: past.map(str::to_owned),
     };
     with(|chats| chats.by_session.insert(key, chat));
@@ -78,6 +77,32 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
         with(|chats| chats.by_session.insert(key, chat));
     }
     Ok(())
+}
+
+/// What is being done while a transcript changes, for messages.
+pub const DRAWING: &str = "drawing the chat";
+
+/// Empties a transcript whose change failed and has it drawn anew, without highlights, by the next
+/// frames. If those fail too, it stays as it is.
+pub fn draw_anew(key: SessionKey) -> mlua::Result<()> {
+    let Some(chat) = get(key).filter(|chat| !chat.is_plain) else {
+        return Ok(());
+    };
+    with(|chats| {
+        if let Some(chat) = chats.by_session.get_mut(&key) {
+            (chat.is_plain, chat.rows) = (true, 0);
+        }
+    });
+    chat.spans.borrow_mut().clear();
+    chat.links.borrow_mut().clear();
+    send(Event::ChatEmpty { session: key });
+    buffer::unlocked(chat.transcript, || {
+        let nothing: Vec<String> = Vec::new();
+        api(
+            "nvim_buf_set_lines",
+            (chat.transcript, 0, -1, false, nothing),
+        )
+    })
 }
 
 /// Removes a session's chat and its buffers.
@@ -135,6 +160,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
         }
     });
     result?;
+    panics::inject(DRAWING);
     for &win in &windows {
         folds::apply(win, &folds, following.contains(&win))?;
     }
@@ -192,7 +218,10 @@ fn splice(
     removed: usize,
     new: &[Line],
 ) -> mlua::Result<()> {
-    let marks = LineHighlights::of(new)?;
+    let marks = match chat.is_plain {
+        true => LineHighlights::none(new.len()),
+        false => LineHighlights::of(new)?,
+    };
     let buf = chat.transcript;
     chat.spans.borrow_mut().splice(start, removed, marks);
     chat.links.borrow_mut().splice(start, removed, new);

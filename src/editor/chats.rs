@@ -9,6 +9,7 @@ use super::spans::Spans;
 use super::state;
 use acp_core::render::links::Links;
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::Group;
 
 /// All chats, and the session that each tab page shows.
@@ -30,9 +31,11 @@ pub struct Chat {
     pub rows: usize,
     pub spans: Rc<RefCell<Spans>>,
     pub links: Rc<RefCell<Links>>,
-    pub title: Vec<(String, Group)>,
+    pub title: Vec<(OneLine, Group)>,
     /// The names of the next prompt's attachments.
-    pub attached: Vec<String>,
+    pub attached: Vec<OneLine>,
+    /// A change of the transcript failed: it has no highlights.
+    pub is_plain: bool,
     /// The agent's id for the session, if the user opened it by that.
     pub past: Option<String>,
 }

@@ -24,6 +24,11 @@ where
     nvim::lua().create_function(move |_, args: A| Ok(run(place, || body(args))))
 }
 
+/// Runs `body` as [`run`] does; returns whether it succeeded.
+pub fn succeeds(place: &'static str, body: impl FnOnce() -> mlua::Result<()>) -> bool {
+    run(place, || body().map(|()| true))
+}
+
 /// Runs `body`; a panic or an error is reported and gives the default.
 pub fn run<R: Default>(place: &'static str, body: impl FnOnce() -> mlua::Result<R>) -> R {
     let _timed = trace::time(place);

@@ -14,6 +14,7 @@ use acp_core::conversation::queue::When;
 use acp_core::event::Event;
 use acp_core::spine::event::Prompt;
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::oneline::OneLine;
 
 /// The undo levels of an input; Neovim's own default.
 const UNDO: i64 = 1000;
@@ -118,7 +119,7 @@ pub fn detach_last(key: SessionKey) -> mlua::Result<()> {
 }
 
 /// Shows the attachments of the next prompt above the input.
-pub fn set_attached(key: SessionKey, labels: Vec<String>) -> mlua::Result<()> {
+pub fn set_attached(key: SessionKey, labels: Vec<OneLine>) -> mlua::Result<()> {
     let Some(chat) = chats::get(key) else {
         return Ok(());
     };
@@ -135,7 +136,7 @@ pub fn set_attached(key: SessionKey, labels: Vec<String>) -> mlua::Result<()> {
     Ok(())
 }
 
-fn attached_bar(labels: &[String]) -> String {
+fn attached_bar(labels: &[OneLine]) -> String {
     let mut bar = String::new();
     for (number, label) in (1..).zip(labels) {
         let label = label.replace('%', "%%");

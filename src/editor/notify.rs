@@ -8,6 +8,7 @@ use nvim_oxi::mlua;
 use super::kit::user;
 use super::nvim::{self, api};
 use acp_core::spine::effect::Level;
+use acp_core::spine::oneline::OneLine;
 use acp_edge::paths;
 
 /// An equal error within this time is not shown again.
@@ -38,7 +39,10 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
     };
     let notify: mlua::Function = nvim::vim()?.get("notify")?;
     let here: String = nvim::vim_fn("getcwd", ())?;
-    let mut text = format!("acp.nvim: {}", paths::seen_from(&here, text));
+    let text = paths::seen_from(&here, text);
+    let lines = text.split('\n').map(|line| OneLine::new(line).into());
+    let lines: Vec<String> = lines.collect();
+    let mut text = format!("acp.nvim: {}", lines.join("\n"));
     // Neovim 0.12 omits the paths of its source files.
     let source = notify.info().source.unwrap_or_default();
     if source == "?" || source.ends_with("editor.lua") {

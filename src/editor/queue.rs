@@ -55,7 +55,7 @@ thread_local! {
 }
 
 /// Shows the queued prompts in every tab page that shows the session's transcript.
-pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
+pub fn show(key: SessionKey, view: &QueueView) -> mlua::Result<()> {
     let windows = match panel::buffer(key, Kind::Queue) {
         Some(buf) => nvim::windows_of(buf)?,
         None => Vec::new(),
@@ -75,7 +75,7 @@ pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
         before.push((win, at(key, win)?));
     }
     let contents = Contents {
-        lines: view.lines,
+        lines: view.lines.clone(),
         current: None,
     };
     panel::show(key, Kind::Queue, Some(contents))?;
@@ -90,7 +90,7 @@ pub fn show(key: SessionKey, view: QueueView) -> mlua::Result<()> {
     }
     SHOWN.with_borrow_mut(|all| {
         let shown = all.entry(key).or_default();
-        shown.ids = view.ids;
+        shown.ids.clone_from(&view.ids);
         if has_moved {
             shown.moved = Some(Instant::now());
         }

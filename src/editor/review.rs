@@ -186,7 +186,7 @@ fn places(all: &[HunkView]) -> Vec<String> {
     let written = all.iter().filter(|hunk| hunk.proposed.is_none()).count();
     let mut at = 0;
     let places = all.iter().map(|hunk| match &hunk.proposed {
-        Some(proposed) => proposed.label.clone(),
+        Some(proposed) => proposed.label.to_string(),
         None => {
             at += 1;
             format!("{at}/{written}")

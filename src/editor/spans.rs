@@ -48,6 +48,14 @@ thread_local! {
 }
 
 impl LineHighlights {
+    /// Returns the highlights of this many lines without any.
+    pub fn none(lines: usize) -> Self {
+        Self {
+            counts: vec![0; lines],
+            marks: Vec::new(),
+        }
+    }
+
     /// Returns the highlights of `lines`; the part of a line beyond 64 KiB has none.
     pub fn of(lines: &[Line]) -> mlua::Result<Self> {
         let mut all = Self::default();

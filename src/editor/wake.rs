@@ -178,7 +178,7 @@ fn drain() {
             EditorEffect::Wake => want_frame(),
             EditorEffect::Frame(frame) => {
                 ASKED.set(false);
-                guard::run("frame", || super::apply::frame(frame));
+                super::apply::frame(frame);
                 LAST_FRAME.set(Some(Instant::now()));
                 if pace::is_due() {
                     want_frame();

@@ -8,10 +8,11 @@ use super::kit::window;
 use super::{chats, nvim};
 use acp_core::render::title::fitted;
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::Group;
 
 /// Shows the state of a session above its transcript's windows.
-pub fn set(key: SessionKey, title: Vec<(String, Group)>) -> mlua::Result<()> {
+pub fn set(key: SessionKey, title: Vec<(OneLine, Group)>) -> mlua::Result<()> {
     let Some(chat) = chats::get(key) else {
         return Ok(());
     };
@@ -41,7 +42,7 @@ pub fn fit_all() -> mlua::Result<()> {
     Ok(())
 }
 
-fn show(win: i32, title: &[(String, Group)]) -> mlua::Result<()> {
+fn show(win: i32, title: &[(OneLine, Group)]) -> mlua::Result<()> {
     let columns = usize::try_from(window::width(win)?).unwrap_or(0);
     let width = |text: &str| nvim::vim_fn::<usize>("strdisplaywidth", text).unwrap_or(0);
     let bar = fitted(title, columns, width);

@@ -1,7 +1,8 @@
 //! Messages of caught panics, and the switch by which tests cause a panic.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Returns the message of a caught panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
@@ -12,16 +13,23 @@ pub fn message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "no message".to_owned())
 }
 
-static INJECTED: AtomicBool = AtomicBool::new(false);
+static INJECTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Panics once if the environment variable `ACP_TEST_PANIC` names this place.
+/// Panics once if the environment variable `ACP_TEST_PANIC` names this place; `place=2`: twice.
 ///
 /// # Panics
 /// On purpose, so that tests can show that a panic there is survived.
 pub fn inject(place: &str) {
-    static WANTED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
-    let wanted = WANTED.get_or_init(|| std::env::var("ACP_TEST_PANIC").ok());
-    if wanted.as_deref() == Some(place) && !INJECTED.swap(true, Ordering::Relaxed) {
+    static WANTED: OnceLock<Option<(String, usize)>> = OnceLock::new();
+    let wanted = WANTED.get_or_init(|| {
+        let wanted = std::env::var("ACP_TEST_PANIC").ok()?;
+        let (place, times) = wanted.split_once('=').unwrap_or((&wanted, "1"));
+        Some((place.to_owned(), times.parse().ok()?))
+    });
+    if let Some((wanted, times)) = wanted
+        && wanted == place
+        && INJECTED.fetch_add(1, Ordering::Relaxed) < *times
+    {
         panic!("injected into {place}");
     }
 }

@@ -320,7 +320,10 @@ fn statusline(
     };
     let line = statusline::statusline(&snapshot, info, &parts);
     if is_highlighted != Some(true) {
-        return Ok(line.into_iter().map(|(text, _)| text).collect());
+        return Ok(line
+            .into_iter()
+            .map(|(text, _)| String::from(text))
+            .collect());
     }
     let mut text = String::new();
     for (said, group) in line {

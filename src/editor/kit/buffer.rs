@@ -2,6 +2,8 @@
 //!
 //! Invariant: a line that does not change is not touched, so that its marks and folds stay.
 
+use std::cell::Cell;
+
 use nvim_oxi::mlua::{self, Table, Value};
 
 use super::autocmd::{self, Scope};
@@ -40,8 +42,28 @@ pub fn unlocked<R>(buf: i32, body: impl FnOnce() -> mlua::Result<R>) -> mlua::Re
     result
 }
 
+thread_local! {
+    /// [`write()`] replaces all lines and sets no highlights.
+    static PLAINLY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `draw` so that [`write()`] depends on no earlier one and sets no highlights.
+pub fn plainly(draw: impl FnOnce() -> mlua::Result<()>) -> mlua::Result<()> {
+    struct Ends;
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            PLAINLY.set(false);
+        }
+    }
+    PLAINLY.set(true);
+    let _ends = Ends;
+    draw()
+}
+
 /// Replaces the `old` lines of a read-only buffer and their highlights.
 pub fn write(buf: i32, old: &[Line], new: &[Line]) -> mlua::Result<()> {
+    let is_plain = PLAINLY.get();
+    let old = if is_plain { &[] } else { old };
     let top = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - top;
     let ends = old.iter().rev().zip(new.iter().rev());
@@ -58,7 +80,8 @@ pub fn write(buf: i32, old: &[Line], new: &[Line]) -> mlua::Result<()> {
     unlocked(buf, || {
         api::<()>("nvim_buf_set_lines", (buf, top, end, false, texts))
     })?;
-    for (row, line) in (top..).zip(lines) {
+    let marked = if is_plain { &[] } else { lines };
+    for (row, line) in (top..).zip(marked) {
         for span in &line.spans {
             let opts = nvim::table([
                 ("end_row", nvim::value(row)),

@@ -8,6 +8,7 @@
 mod field;
 mod focus;
 mod form;
+mod list;
 mod permission;
 
 use std::cell::RefCell;
@@ -78,6 +79,8 @@ pub struct Window {
     /// When the question appeared, or the window got the focus.
     since: Option<Instant>,
     is_answered: bool,
+    /// It cannot be drawn: it is asked in a list.
+    is_not_drawn: bool,
     /// The user has left the window: it takes the focus only on request.
     is_left: bool,
     /// The permission that the user has to answer before anything else.
@@ -140,6 +143,7 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
         if is_other {
             window.since = Some(Instant::now());
             window.is_answered = false;
+            window.is_not_drawn = false;
             window.is_left = false;
             window.is_opened = false;
             window.visited = 0;
@@ -161,6 +165,18 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
         wait_for_rest()?;
     }
     Ok(())
+}
+
+/// Has a question asked in a list, because its window cannot be drawn. The keys of a window that
+/// shows something else would answer it, so the window closes.
+pub fn is_not_drawn(question: Option<QuestionView>) -> mlua::Result<()> {
+    with(|window| {
+        window.question = question;
+        window.is_not_drawn = window.question.is_some();
+    });
+    close()?;
+    focus::watch_keys()?;
+    wait_for_rest()
 }
 
 /// Goes to the window, opening it in this tab page if need be; `false` when there is no question.
@@ -188,6 +204,9 @@ pub fn ask(id: QuestionId) -> mlua::Result<()> {
 
 /// Takes the focus: the keyboard rests, or the user has asked for the window.
 fn take_focus() -> mlua::Result<()> {
+    if with(|window| window.is_not_drawn) {
+        return list::ask();
+    }
     let Some(win) = valid_window()? else {
         return Ok(());
     };
@@ -245,7 +264,8 @@ fn redraw() -> mlua::Result<()> {
 
 /// Draws the question, opening the window if need be.
 fn draw() -> mlua::Result<()> {
-    let Some(question) = shown() else {
+    let question = shown().filter(|_| with(|window| !window.is_not_drawn));
+    let Some(question) = question else {
         return Ok(());
     };
     let buf = buffer(Kind::of(&question))?;

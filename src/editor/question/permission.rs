@@ -73,7 +73,7 @@ pub(super) fn hint(view: &PermissionView, is_cut: bool) -> String {
 pub(super) fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
     for (index, option) in view.options.iter().enumerate() {
         for key in keys_of(index, option) {
-            let desc = format!("Answers {}", option.option);
+            let desc = format!("Answers {}", option.name);
             map(buf, &key, &desc, move || choose(index))?;
         }
     }

@@ -20,6 +20,7 @@ use super::{keys, nvim};
 use acp_core::event::Event;
 use acp_core::spine::event::ListEvent;
 use acp_core::spine::ids::ItemKey;
+use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::{Group, ListItem, ListView};
 use acts::map_keys;
 pub use preview::preview;
@@ -69,14 +70,14 @@ pub fn open() -> mlua::Result<()> {
 }
 
 /// Shows other lines; the cursor stays with its item.
-pub fn show(view: ListView) -> mlua::Result<()> {
+pub fn show(view: &ListView) -> mlua::Result<()> {
     let Some(buf) = buffer()? else {
         return Ok(());
     };
     let mut cursors = Vec::new();
     let old = with(|list| std::mem::replace(&mut list.view, view.clone()));
     for win in nvim::windows_of(buf)? {
-        cursors.push((win, new_row(&old, &view, window::row(win)?)));
+        cursors.push((win, new_row(&old, view, window::row(win)?)));
     }
     buffer::write(buf, &old.lines, &view.lines)?;
     for (win, row) in cursors {
@@ -186,7 +187,7 @@ fn moved() -> mlua::Result<()> {
     Ok(())
 }
 
-fn set_title(title: &[(String, Group)]) -> mlua::Result<()> {
+fn set_title(title: &[(OneLine, Group)]) -> mlua::Result<()> {
     let Some(buf) = buffer()? else {
         return Ok(());
     };
@@ -201,10 +202,10 @@ fn set_title(title: &[(String, Group)]) -> mlua::Result<()> {
     Ok(())
 }
 
-fn bar(title: &[(String, Group)]) -> String {
+fn bar(title: &[(OneLine, Group)]) -> String {
     let mut bar = String::new();
     for (index, (text, group)) in title.iter().enumerate() {
-        let text = text.replace('%', "%%").replace('\n', " ");
+        let text = text.replace('%', "%%");
         let dot = if index == 0 { " " } else { " · " };
         bar.push_str(&format!("%#AcpDim#{dot}%#{group}#{text}"));
     }

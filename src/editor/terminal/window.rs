@@ -9,6 +9,7 @@ use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use acp_core::event::Event;
 use acp_core::spine::ids::TerminalKey;
+use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::Group;
 use acp_core::terminals::info::TerminalInfo;
 use acp_core::terminals::{State, TerminalEvent};
@@ -125,7 +126,7 @@ fn state(state: &State) -> (String, Group) {
 
 /// Returns a text on one line, cut to `width` characters with `…`.
 pub fn shortened(text: &str, width: usize) -> String {
-    let mut line = text.replace(char::is_control, " ");
+    let mut line = String::from(OneLine::new(text));
     if line.chars().count() > width {
         line = line.chars().take(width.saturating_sub(1)).collect();
         line.push('…');

@@ -2,6 +2,7 @@
 
 mod answers;
 mod focus;
+mod odd;
 mod rules;
 mod shown;
 

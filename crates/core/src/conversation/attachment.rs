@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::event::{Context, Prompt};
 use crate::spine::ids::ContentId;
+use crate::spine::oneline::OneLine;
 use crate::text::Text;
 use crate::text::format::Format;
 use acp::client::{self, Initialized, PromptBlock};
@@ -50,7 +51,7 @@ impl Attachment {
     }
 
     /// Returns the attachment's name on one line; paths below the folder `cwd` are relative to it.
-    pub fn label(&self, cwd: &Path) -> String {
+    pub fn label(&self, cwd: &Path) -> OneLine {
         let label = match self {
             Attachment::Lines(lines) => place(lines, cwd),
             Attachment::File { path, .. } => shown(path, cwd),
@@ -68,7 +69,7 @@ impl Attachment {
             Attachment::Link { uri } => uri.clone(),
             Attachment::Block(block) => block_label(block).to_owned(),
         };
-        label.replace('\n', " ")
+        OneLine::new(label)
     }
 
     /// Returns the id of the pending fetch.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::contents::content_markdown;
-use crate::spine::view::{Line, Span};
+use crate::render::diffview::whole as whole_line;
 use acp::{CompactionPatch, CompactionStatus, Summary};
 
 /// The compactions of a session, by the agent's ids.
@@ -75,19 +75,10 @@ impl Compaction {
 
 /// Returns an entry with the summary folded below its head.
 fn along(head: String, summary: &str) -> Entry {
-    let lines = summary.trim_end().lines().map(|line| {
-        let text = format!("  {line}");
-        let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        let group = "AcpDim";
-        Line::new(
-            text,
-            vec![Span {
-                start: 0,
-                end,
-                group,
-            }],
-        )
-    });
+    let lines = summary
+        .trim_end()
+        .lines()
+        .map(|line| whole_line(format!("  {line}"), "AcpDim"));
     Entry::Along {
         head,
         lines: lines.collect(),

@@ -16,6 +16,7 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::SessionKey;
+use crate::spine::oneline::OneLine;
 use crate::spine::view::{Frame, Patch};
 use crate::text::plural;
 
@@ -193,7 +194,7 @@ impl Conversation {
             if std::mem::take(&mut session.attached.is_dirty) {
                 frame.patches.push(Patch::Attached {
                     session: *key,
-                    labels: session.attached_labels(),
+                    labels: session.labels().collect(),
                 });
             }
         }
@@ -202,8 +203,8 @@ impl Conversation {
 
 impl Session {
     /// Returns the names of the attachments.
-    pub fn attached_labels(&self) -> Vec<String> {
+    pub fn labels(&self) -> impl Iterator<Item = OneLine> {
         let items = self.attached.items.iter();
-        items.map(|item| item.label(&self.spec.cwd)).collect()
+        items.map(|item| item.label(&self.spec.cwd))
     }
 }

@@ -10,7 +10,7 @@ use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{QueueId, SessionKey};
-use crate::spine::view::{Frame, Line, Patch, QueueView, Span};
+use crate::spine::view::{Frame, Line, Patch, QueueView};
 
 /// A session's queued prompts, the next one first; the number is not limited.
 #[derive(Debug, Default)]
@@ -183,17 +183,10 @@ fn title(prompt: &Prompt) -> String {
 }
 
 fn line((number, title): (usize, String)) -> Line {
-    let number = format!(" {number} ");
-    let end = u32::try_from(number.len()).unwrap_or(0);
-    Line {
-        text: number + &title.replace(char::is_control, " "),
-        spans: vec![Span {
-            start: 0,
-            end,
-            group: "AcpQueued",
-        }],
-        ..Line::default()
-    }
+    let mut line = Line::default();
+    line.push(&format!(" {number} "), "AcpQueued");
+    line.text.push_str(&title);
+    line
 }
 
 impl Conversation {

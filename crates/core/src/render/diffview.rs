@@ -1,5 +1,7 @@
 //! Diffs as lines: in the permission window and under tool calls.
 
+use std::ops::Range;
+
 use crate::spine::view::{Group, Line, Span};
 use crate::text::Text;
 use crate::text::diff::{Hunk, hunks, words};
@@ -46,16 +48,27 @@ pub fn hunks_lines(old: &Text, new: &Text, hunks: &[Hunk], most: usize) -> Vec<L
 
 /// Returns a line highlighted as a whole.
 pub fn whole(text: String, group: Group) -> Line {
+    whole_with(text, group, [].into_iter())
+}
+
+/// Returns a line highlighted as a whole, with highlights in it.
+pub fn whole_with(
+    text: String,
+    group: Group,
+    inner: impl Iterator<Item = (Range<u32>, Group)>,
+) -> Line {
     let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
-    let spans = vec![Span {
-        start: 0,
-        end,
+    let all = std::iter::once((0..end, group)).chain(inner);
+    let spans = all.map(|(range, group)| Span {
+        start: range.start,
+        end: range.end,
         group,
-    }];
+    });
+    let spans = spans.collect();
     Line::new(text, spans)
 }
 
-fn context(text: &Text, rows: std::ops::Range<usize>) -> impl Iterator<Item = Line> + '_ {
+fn context(text: &Text, rows: Range<usize>) -> impl Iterator<Item = Line> + '_ {
     text.lines(rows)
         .map(|line| Line::plain(format!("  {line}")))
 }
@@ -84,20 +97,12 @@ fn marked(
     sign: &str,
     group: Group,
     word: Group,
-    changed: &[(usize, std::ops::Range<u32>)],
+    changed: &[(usize, Range<u32>)],
 ) -> Vec<Line> {
-    let mut out: Vec<Line> = lines
-        .iter()
-        .map(|line| whole(format!("{sign}{line}"), group))
-        .collect();
-    for (row, range) in changed {
-        if let Some(line) = out.get_mut(*row) {
-            line.spans.push(Span {
-                start: range.start + 2,
-                end: range.end + 2,
-                group: word,
-            });
-        }
-    }
-    out
+    let words = |row: usize| changed.iter().filter(move |(of, _)| *of == row);
+    let line = |(row, line): (usize, &String)| {
+        let words = words(row).map(|(_, range)| (range.start + 2..range.end + 2, word));
+        whole_with(format!("{sign}{line}"), group, words)
+    };
+    lines.iter().enumerate().map(line).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::render::toolview::{push, shown_path, whole_line};
+use crate::render::toolview::{shown_path, whole_line};
 use crate::render::{rawview, uri};
 use crate::spine::view::{Line, Link};
 use acp::Content;
@@ -39,15 +39,15 @@ pub fn lines(content: &Content, cwd: &Path, more: Link) -> Vec<Line> {
 /// Returns the line of a file whose content is not shown.
 fn file(what: &str, mime: &str, bytes: usize, uri: Option<&str>, cwd: &Path) -> Line {
     let mut line = Line::default();
-    push(&mut line, what, "AcpToolKind");
+    line.push(what, "AcpToolKind");
     if let Some(uri) = uri.filter(|uri| !uri.is_empty()) {
-        line.text.push(' ');
-        push(&mut line, &shown(uri, cwd), "AcpPath");
+        line.text.push_str(" ");
+        line.push(&shown(uri, cwd), "AcpPath");
         line.link = Some(uri::link(uri));
     }
-    push(&mut line, &format!("  {mime}"), "AcpDim");
+    line.push(&format!("  {mime}"), "AcpDim");
     if bytes > 0 {
-        push(&mut line, &format!(", {}", size(bytes)), "AcpDim");
+        line.push(&format!(", {}", size(bytes)), "AcpDim");
     }
     line
 }
@@ -55,11 +55,11 @@ fn file(what: &str, mime: &str, bytes: usize, uri: Option<&str>, cwd: &Path) -> 
 fn resource(name: &str, uri: &str, cwd: &Path) -> Line {
     let target = shown(uri, cwd);
     let mut line = Line::default();
-    push(&mut line, "→ ", "AcpDim");
+    line.push("→ ", "AcpDim");
     let title = if name.is_empty() { &target } else { name };
-    push(&mut line, title, "AcpPath");
+    line.push(title, "AcpPath");
     if *title != *target && !target.ends_with(&format!("/{title}")) {
-        push(&mut line, &format!("  {target}"), "AcpDim");
+        line.push(&format!("  {target}"), "AcpDim");
     }
     line.linked(uri::link(uri))
 }

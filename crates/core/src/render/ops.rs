@@ -33,11 +33,7 @@ struct Splice {
 
 impl Ops {
     /// Replaces `removed` lines from row `start` with `lines`.
-    ///
-    /// A line feed in a line, such as in a file's name, becomes a space, because a buffer's line
-    /// cannot contain one.
-    pub fn splice(&mut self, start: usize, removed: usize, mut lines: Vec<Line>) {
-        lines.iter_mut().for_each(Line::flatten);
+    pub fn splice(&mut self, start: usize, removed: usize, lines: Vec<Line>) {
         self.move_folds(start, removed, lines.len());
         let new = Splice {
             start,

@@ -164,7 +164,7 @@ fn field_lines(name: &str, value: &Value, lines: &mut Vec<Line>) {
 
 fn labelled(name: &str, text: &str) -> Line {
     let mut line = whole(format!("{name}:"), "AcpDim");
-    line.text.push(' ');
+    line.text.push_str(" ");
     line.text.push_str(text.trim_end());
     line
 }
@@ -217,7 +217,7 @@ mod tests {
         });
         let command = command(tool).map(|command| format!("$ {command}"));
         let lines = [input_lines(tool), output_lines(tool, 100).0].concat();
-        let lines = lines.into_iter().map(|line| line.text);
+        let lines = lines.into_iter().map(|line| line.text.into());
         let shown: Vec<String> = command.into_iter().chain(lines).collect();
         assert_eq!(shown, want);
     }

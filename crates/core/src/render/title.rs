@@ -2,6 +2,7 @@
 //!
 //! Invariant: the first parts are always shown; parts without room are dropped whole, from the end.
 
+use crate::spine::oneline::OneLine;
 use crate::spine::view::Group;
 
 /// Minimum width of a truncated part.
@@ -15,11 +16,11 @@ const MOST: usize = 24;
 const ALWAYS: usize = 2;
 
 /// Returns the parts of a title that fit into `columns`, for `'winbar'`.
-pub fn fitted(title: &[(String, Group)], columns: usize, width: impl Fn(&str) -> usize) -> String {
+pub fn fitted(title: &[(OneLine, Group)], columns: usize, width: impl Fn(&str) -> usize) -> String {
     let mut bar = String::new();
     let mut left = columns;
     for (index, (text, group)) in title.iter().enumerate() {
-        let mut text = text.replace('\n', " ");
+        let mut text = text.to_string();
         let dot = if index == 0 { " " } else { " · " };
         left = left.saturating_sub(width(dot));
         if index >= ALWAYS && index + 1 < title.len() {
@@ -56,7 +57,7 @@ mod tests {
     /// Checks the visible text of a bar with `columns` columns.
     #[track_caller]
     fn check(title: &[&str], columns: usize, want: &str) {
-        let title: Vec<_> = title.iter().map(|text| ((*text).to_owned(), "G")).collect();
+        let title: Vec<_> = title.iter().map(|text| ((*text).into(), "G")).collect();
         let bar = fitted(&title, columns, |text| text.chars().count());
         let seen = bar.replace("%#AcpDim#", "").replace("%#G#", "");
         let seen = seen.trim_end_matches("%*").replace("%%", "%");

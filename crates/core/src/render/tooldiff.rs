@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::render::markdown::{CodeLines, Languages};
-use crate::render::toolview::{push, shown_path, whole_line};
+use crate::render::toolview::{shown_path, whole_line};
 use crate::spine::view::{Group, Line, Link, Span};
 use crate::text::diff::{Hunk, hunks, words};
 use crate::text::{Text, plural};
@@ -172,7 +172,7 @@ impl ToolDiff {
     pub fn lines(&self, cwd: &Path, more: Link) -> Vec<Line> {
         let mut head = whole_line(shown_path(&self.path, cwd), "AcpPath");
         if self.deletes {
-            push(&mut head, "  deleted", "AcpDim");
+            head.push("  deleted", "AcpDim");
         }
         let first = self.rows.iter().find(|row| row.kind.is_change());
         let mut lines = vec![head.linked(self.link(first.map(|row| row.at)))];
@@ -200,25 +200,13 @@ impl ToolDiff {
             Kind::Removed => ("- ", Some("AcpDelete"), "AcpDeleteWord"),
             Kind::Added => ("+ ", Some("AcpAdd"), "AcpAddWord"),
         };
-        let mut line = Line::default();
-        if let Some((width, place)) = width.zip(self.place) {
-            let number = match row.kind {
-                Kind::Removed => String::new(),
-                _ => (place as usize + row.at + 1).to_string(),
-            };
-            push(&mut line, &format!("{number:>width$} "), "AcpDim");
-        }
-        let start = line.text.len();
-        line.text.push_str(sign);
-        let by = line.text.len() as u32;
-        line.text.push_str(&row.text);
-        if let Some(group) = group {
-            line.spans.push(Span {
-                start: start as u32,
-                end: line.text.len() as u32,
-                group,
-            });
-        }
+        let by = sign.len() as u32;
+        let end = by + u32::try_from(row.text.len()).unwrap_or(0);
+        let whole = group.map(|group| Span {
+            start: 0,
+            end,
+            group,
+        });
         let words = row.words.iter().map(|range| Span {
             start: range.start,
             end: range.end,
@@ -226,11 +214,29 @@ impl ToolDiff {
         });
         let mut inner: Vec<Span> = row.code.iter().copied().chain(words).collect();
         inner.sort_by_key(|span| span.start);
-        line.spans.extend(inner.into_iter().map(|span| Span {
+        let inner = inner.into_iter().map(|span| Span {
             start: span.start + by,
             end: span.end + by,
             ..span
-        }));
+        });
+        let spans = whole.into_iter().chain(inner).collect();
+        let mut line = Line::new(format!("{sign}{}", row.text), spans);
+        if let Some((width, place)) = width.zip(self.place) {
+            let number = match row.kind {
+                Kind::Removed => String::new(),
+                _ => (place as usize + row.at + 1).to_string(),
+            };
+            let number = format!("{number:>width$} ");
+            line.prepend(&number);
+            if row.kind != Kind::Removed {
+                let number = Span {
+                    start: 0,
+                    end: number.len() as u32,
+                    group: "AcpDim",
+                };
+                line.spans.insert(0, number);
+            }
+        }
         line.linked(self.link(Some(row.at)))
     }
 
@@ -381,8 +387,8 @@ mod tests {
         let lines = diff.lines(Path::new("/p"), MORE).into_iter();
         lines
             .map(|line| match line.link {
-                Some(Link::File { row, .. }) => (line.text, row),
-                other => (line.text, (other == Some(MORE)).then_some(u32::MAX)),
+                Some(Link::File { row, .. }) => (line.text.into(), row),
+                other => (line.text.into(), (other == Some(MORE)).then_some(u32::MAX)),
             })
             .collect()
     }

@@ -8,7 +8,7 @@ use crate::render::diffview::diff_lines;
 pub use crate::render::diffview::whole as whole_line;
 use crate::render::toolcall::ToolCall;
 use crate::render::{markdown, mediaview, rawview};
-use crate::spine::view::{FoldState, Group, Line, Link, Piece, Span, Whole};
+use crate::spine::view::{FoldState, Line, Link, Piece, Whole};
 use crate::text::plural;
 use acp::{Content, Location, TerminalId, ToolContent, ToolKind, ToolStatus};
 
@@ -160,8 +160,8 @@ fn other_places(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     let places = places.filter(|place| !has_diff(&place.path));
     let line = |place: &Location| {
         let mut line = Line::default();
-        push(&mut line, "→ ", "AcpDim");
-        push(&mut line, &shown_at(place, look.cwd), "AcpPath");
+        line.push("→ ", "AcpDim");
+        line.push(&shown_at(place, look.cwd), "AcpPath");
         line.linked(Link::File {
             path: Arc::from(place.path.as_path()),
             row: place.row,
@@ -243,35 +243,35 @@ fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
     };
     let status = status_name(tool.status);
     let mut line = Line::default();
-    push(&mut line, mark, group);
-    push(&mut line, " ", group);
-    push(&mut line, icon(&tool.kind), "AcpToolKind");
-    push(&mut line, " ", "AcpToolKind");
+    line.push(mark, group);
+    line.push(" ", group);
+    line.push(icon(&tool.kind), "AcpToolKind");
+    line.push(" ", "AcpToolKind");
     if tool.title.trim().is_empty() || matches!(tool.kind, ToolKind::Unknown(_)) {
-        push(&mut line, kind_name(&tool.kind), "AcpToolKind");
-        push(&mut line, "  ", "AcpToolKind");
+        line.push(kind_name(&tool.kind), "AcpToolKind");
+        line.push("  ", "AcpToolKind");
     }
     let title = match tool.locations.first() {
         Some(location) if tool.title.trim().is_empty() => shown_at(location, look.cwd),
         _ => title(tool),
     };
-    push(&mut line, &title, "AcpToolTitle");
+    line.push(&title, "AcpToolTitle");
     let place = tool.locations.first();
-    push(&mut line, "  ", "AcpDim");
-    push(&mut line, status, "AcpDim");
+    line.push("  ", "AcpDim");
+    line.push(status, "AcpDim");
     match look.calls {
         (0, _) => {}
-        (all, 0) => push(&mut line, &format!(" · {}", plural(all, "call")), "AcpDim"),
+        (all, 0) => line.push(&format!(" · {}", plural(all, "call")), "AcpDim"),
         (all, open) => {
             let calls = format!(" · {}, {open} running", plural(all, "call"));
-            push(&mut line, &calls, "AcpDim");
+            line.push(&calls, "AcpDim");
         }
     }
     // A closed fold is cut at the window's edge, so less important parts come last.
     let is_news = |place: &&Location| place.path != look.cwd && !names(&title, place);
     if let Some(place) = place.filter(is_news) {
-        push(&mut line, "  ", "AcpDim");
-        push(&mut line, &shown_at(place, look.cwd), "AcpPath");
+        line.push("  ", "AcpDim");
+        line.push(&shown_at(place, look.cwd), "AcpPath");
     }
     let changed = tool.content.iter().find_map(|item| match item {
         ToolContent::Diff { path, .. } => Some(path.as_path()),
@@ -311,16 +311,6 @@ pub fn shown_path(path: &Path, cwd: &Path) -> String {
     match path.strip_prefix(cwd) {
         Ok(below) if !below.as_os_str().is_empty() => below.display().to_string(),
         _ => path.display().to_string(),
-    }
-}
-
-/// Appends highlighted text to a line.
-pub fn push(line: &mut Line, text: &str, group: Group) {
-    let start = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
-    line.text.push_str(text);
-    let end = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
-    if !text.trim().is_empty() {
-        line.spans.push(Span { start, end, group });
     }
 }
 
@@ -371,27 +361,16 @@ fn shown_content(tool: &ToolCall, index: usize, item: &ToolContent, look: &Look<
 
 /// Truncates a line to [`MAX_LINE`] and links it to its full version.
 fn cut_line(line: &mut Line, whole: Link) {
-    let end = (0..=MAX_LINE)
-        .rev()
-        .find(|&end| line.text.is_char_boundary(end));
-    let end = end.unwrap_or(0);
-    line.text.truncate(end);
-    let most = u32::try_from(end).unwrap_or(u32::MAX);
+    let most = u32::try_from(line.text.truncate(MAX_LINE)).unwrap_or(u32::MAX);
     line.spans.retain(|span| span.start < most);
     for span in &mut line.spans {
         span.end = span.end.min(most);
     }
-    push(line, " …", "AcpDim");
+    line.push(" …", "AcpDim");
     line.link = Some(whole);
 }
 
 fn indented(mut line: Line) -> Line {
-    if !line.text.is_empty() {
-        line.text.insert_str(0, "  ");
-        for span in &mut line.spans {
-            span.start += 2;
-            span.end += 2;
-        }
-    }
+    line.indent("  ");
     line
 }

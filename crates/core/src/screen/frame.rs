@@ -11,6 +11,7 @@ use crate::render::ops::Ops;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
+use crate::spine::oneline::OneLine;
 use crate::spine::view::{Frame, Group, Patch};
 use crate::text::plural;
 use crate::view::chat::{Budget, Means};
@@ -180,7 +181,7 @@ impl Model {
 
     /// Returns the parts of the chat's window bar, the most important first: parts that do not fit
     /// are dropped from the end.
-    fn chat_title(&self, key: SessionKey) -> Vec<(String, Group)> {
+    fn chat_title(&self, key: SessionKey) -> Vec<(OneLine, Group)> {
         let Some(session) = self.conversation.sessions.get(&key) else {
             return Vec::new();
         };
@@ -200,21 +201,24 @@ impl Model {
             word
         };
         let mut title = vec![
-            (session.spec.name.clone(), "AcpTitle"),
+            (session.spec.name.as_str().into(), "AcpTitle"),
             (word.into(), group),
         ];
         if let Some(mode) = session.options.of(Purpose::Mode) {
-            title.push((mode.shown().to_owned(), "AcpMode"));
+            title.push((mode.shown().into(), "AcpMode"));
         }
         match session.queue.len() {
             0 => {}
-            waiting => title.push((format!("{} queued", plural(waiting, "prompt")), "AcpDim")),
+            waiting => title.push((
+                format!("{} queued", plural(waiting, "prompt")).into(),
+                "AcpDim",
+            )),
         }
         if let Some(follow) = self.view.following.mode(key).title() {
             title.push((follow.into(), "AcpAgentMark"));
         }
         if let Some((done, all)) = session.transcript.plan_progress() {
-            title.push((format!("plan {done}/{all}"), "AcpDim"));
+            title.push((format!("plan {done}/{all}").into(), "AcpDim"));
         }
         let (files, hunks) = self.workspace.reviews.counts(key);
         if files > 0 {
@@ -222,16 +226,21 @@ impl Model {
             if files > 1 || hunks == 0 {
                 text.push_str(&format!(" in {}", plural(files, "file")));
             }
-            title.push((text, "AcpSign"));
+            title.push((text.into(), "AcpSign"));
         }
         if let Some(usage) = &session.usage {
-            title.extend(usage.title());
+            title.extend(
+                usage
+                    .title()
+                    .into_iter()
+                    .map(|(text, group)| (text.into(), group)),
+            );
         }
         if let Some(model) = session.options.of(Purpose::Model) {
-            title.push((model.shown().to_owned(), "AcpDim"));
+            title.push((model.shown().into(), "AcpDim"));
         }
         if let Some(name) = &session.title {
-            title.push((name.clone(), "AcpDim"));
+            title.push((name.as_str().into(), "AcpDim"));
         }
         title
     }

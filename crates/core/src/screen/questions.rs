@@ -41,11 +41,11 @@ impl Model {
         let mut lines = Vec::new();
         if let Some(tool) = self.conversation.question_call(question) {
             let mut head = Line::default();
-            toolview::push(&mut head, toolview::kind_name(&tool.kind), "AcpToolKind");
+            head.push(toolview::kind_name(&tool.kind), "AcpToolKind");
             let title = toolview::title(tool);
             if !is_command(tool, &title) {
-                toolview::push(&mut head, "  ", "AcpToolKind");
-                toolview::push(&mut head, &title, "AcpToolTitle");
+                head.push("  ", "AcpToolKind");
+                head.push(&title, "AcpToolTitle");
             }
             lines.push(head);
             lines.extend(self.workspace.proposals.notes(question.id));
@@ -57,11 +57,10 @@ impl Model {
             }
             lines.extend(toolview::body(tool));
         }
-        lines.iter_mut().for_each(Line::flatten);
         PermissionView {
             id: question.id,
             session: question.session,
-            title: format!("{agent} asks for permission"),
+            title: format!("{agent} asks for permission").into(),
             lines,
             options: option_views(&permission.options),
             places: self.workspace.proposals.places(question.id),
@@ -78,16 +77,15 @@ impl Model {
         let mut head = Vec::new();
         if let Some(tool) = self.conversation.question_call(question) {
             let mut line = Line::default();
-            toolview::push(&mut line, toolview::kind_name(&tool.kind), "AcpToolKind");
-            toolview::push(&mut line, "  ", "AcpToolKind");
+            line.push(toolview::kind_name(&tool.kind), "AcpToolKind");
+            line.push("  ", "AcpToolKind");
             // The message already describes a call of Neovim's tools.
             let own = question
                 .asker
                 .tool()
                 .and_then(|id| self.tools.tool_title(id));
             let title = own.map_or_else(|| toolview::title(tool), str::to_owned);
-            toolview::push(&mut line, &title, "AcpToolTitle");
-            line.flatten();
+            line.push(&title, "AcpToolTitle");
             head.push(line);
         }
         head.extend(asked.message.trim().lines().map(Line::plain));
@@ -101,7 +99,7 @@ impl Model {
         ElicitationView {
             id: question.id,
             session: question.session,
-            title,
+            title: title.into(),
             head,
             ask: asked.ask.clone(),
             waiting: self.questions.behind(),

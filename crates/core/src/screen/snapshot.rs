@@ -81,7 +81,7 @@ impl Model {
             usage: session.usage.clone(),
             title: session.title.clone(),
             follow: self.view.following.mode(key),
-            attached: session.attached_labels(),
+            attached: session.labels().map(String::from).collect(),
             files: self.conversation.listings.get(&session.spec.cwd),
             prompts: self.conversation.recall.get(&session.spec.cwd),
             needs_login: session.login.is_needed,

@@ -10,6 +10,7 @@ use crate::render::toolview::title;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::SessionKey;
+use crate::spine::oneline::OneLine;
 use crate::spine::view::{Piece, Whole, WholeLanguage, WholeView};
 use crate::view::wholes::{content, pretty, raw};
 
@@ -28,8 +29,11 @@ impl Model {
         let entry = session.transcript.entries().get(whole.entry as usize)?;
         let name = |of: &str, title: &str| {
             let title: String = title.chars().take(MAX_NAME).collect();
-            let title = title.replace(['/', '\n'], "∕");
-            format!("acp://{}/{}/{of}/{title}", session.spec.name, key.0)
+            let title = title.replace('/', "∕");
+            OneLine::new(format!(
+                "acp://{}/{}/{of}/{title}",
+                session.spec.name, key.0
+            ))
         };
         match entry {
             Entry::Tool(tool) => {

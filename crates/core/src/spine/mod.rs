@@ -8,6 +8,7 @@ pub mod effect;
 pub mod event;
 pub mod history;
 pub mod ids;
+pub mod oneline;
 pub mod pending;
 pub mod project;
 pub mod tool;

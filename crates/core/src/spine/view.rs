@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::form::Ask;
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{BufId, ItemKey, QuestionId, QueueId, SessionKey, TerminalKey};
+use crate::spine::oneline::OneLine;
 
 /// A highlight group's name; groups are `default` links, which colour schemes can override.
 pub type Group = &'static str;
@@ -24,17 +25,17 @@ pub struct Span {
 /// A line with its highlights, sorted by start; a nested span follows the outer one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
-    pub text: String,
+    pub text: OneLine,
     pub spans: Vec<Span>,
     /// The target of the line; only lines of transcripts have one.
     pub link: Option<Link>,
 }
 
 impl Line {
-    /// Returns a line without a link.
-    pub fn new(text: impl Into<String>, spans: Vec<Span>) -> Self {
+    /// Returns a line without a link; `spans` are ranges of `text`.
+    pub fn new(text: impl Into<String>, mut spans: Vec<Span>) -> Self {
         Self {
-            text: text.into(),
+            text: OneLine::with_spans(text, &mut spans),
             spans,
             link: None,
         }
@@ -45,11 +46,36 @@ impl Line {
         Self::new(text, Vec::new())
     }
 
-    /// Replaces line breaks with spaces.
-    pub fn flatten(&mut self) {
-        if self.text.contains('\n') {
-            self.text = self.text.replace('\n', " ");
+    /// Appends highlighted text.
+    pub fn push(&mut self, text: &str, group: Group) {
+        let start = self.end();
+        self.text.push_str(text);
+        let end = self.end();
+        if !text.trim().is_empty() {
+            self.spans.push(Span { start, end, group });
         }
+    }
+
+    /// Indents the line, unless it is empty.
+    pub fn indent(&mut self, by: &str) {
+        if !self.text.is_empty() {
+            self.prepend(by);
+        }
+    }
+
+    /// Puts text without highlights before the line.
+    pub fn prepend(&mut self, text: &str) {
+        let before = self.end();
+        self.text.prepend(text);
+        let by = self.end() - before;
+        for span in &mut self.spans {
+            span.start += by;
+            span.end += by;
+        }
+    }
+
+    fn end(&self) -> u32 {
+        u32::try_from(self.text.len()).unwrap_or(u32::MAX)
     }
 
     /// Returns the line with this link.
@@ -126,12 +152,12 @@ pub enum Patch {
     /// The text of the chat's window bar.
     ChatTitle {
         session: SessionKey,
-        title: Vec<(String, Group)>,
+        title: Vec<(OneLine, Group)>,
     },
     /// The labels of the attachments of the session's next prompt.
     Attached {
         session: SessionKey,
-        labels: Vec<String>,
+        labels: Vec<OneLine>,
     },
     /// The agent's current plan; `None` once it is finished or its turn has ended.
     Plan {
@@ -245,7 +271,7 @@ impl QuestionView {
 pub struct PermissionView {
     pub id: QuestionId,
     pub session: SessionKey,
-    pub title: String,
+    pub title: OneLine,
     /// The kind, and the command or diff in full.
     pub lines: Vec<Line>,
     pub options: Vec<OptionView>,
@@ -260,7 +286,7 @@ pub struct PermissionView {
 pub struct ElicitationView {
     pub id: QuestionId,
     pub session: SessionKey,
-    pub title: String,
+    pub title: OneLine,
     /// The reason for the question, and the agent's message.
     pub head: Vec<Line>,
     pub ask: Ask,
@@ -278,7 +304,7 @@ pub struct PlaceView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionView {
     pub option: String,
-    pub name: String,
+    pub name: OneLine,
     /// The mnemonic key, besides the option's number; unique within the request.
     pub key: Option<char>,
     pub group: Group,
@@ -305,7 +331,7 @@ pub struct HunkView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedView {
     /// `proposed 1/3`
-    pub label: String,
+    pub label: OneLine,
     /// The user's choice; the request waits for the other proposals.
     pub choice: Option<ReviewAction>,
     /// Another proposal at the same row comes first, and gets the keys.
@@ -316,7 +342,7 @@ pub struct ProposedView {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListView {
     /// The text of the window bar.
-    pub title: Vec<(String, Group)>,
+    pub title: Vec<(OneLine, Group)>,
     pub lines: Vec<Line>,
     /// The item of each line, or `None`.
     pub items: Vec<Option<ListItem>>,
@@ -341,7 +367,7 @@ pub struct ListItem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholeView {
     /// The name of its buffer.
-    pub name: String,
+    pub name: OneLine,
     pub language: WholeLanguage,
     pub text: String,
 }
@@ -358,7 +384,7 @@ pub enum WholeLanguage {
 /// The preview beside the review list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreviewView {
-    pub title: String,
+    pub title: OneLine,
     pub lines: Vec<Line>,
 }
 
@@ -381,7 +407,7 @@ pub struct AgentMark {
     pub buf: BufId,
     pub row: usize,
     /// `claude edits`
-    pub label: String,
+    pub label: OneLine,
 }
 
 /// A place the editor jumps to once.
@@ -403,7 +429,7 @@ pub struct FollowTarget {
 /// The effects of undoing a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoView {
-    pub title: String,
+    pub title: OneLine,
     pub lines: Vec<Line>,
 }
 

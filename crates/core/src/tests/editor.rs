@@ -414,11 +414,13 @@ impl Editor {
             match patch {
                 Patch::Chat { session, ops } => self.chats.entry(session).or_default().apply(ops),
                 Patch::ChatTitle { session, title } => {
-                    let parts: Vec<String> = title.into_iter().map(|(text, _)| text).collect();
+                    let parts: Vec<String> =
+                        title.into_iter().map(|(text, _)| text.into()).collect();
                     self.titles.insert(session, parts.join(" · "));
                 }
                 Patch::Attached { session, labels } => {
-                    self.attached.insert(session, labels);
+                    let labels = labels.into_iter().map(String::from);
+                    self.attached.insert(session, labels.collect());
                 }
                 Patch::Plan { session, view } => {
                     self.plans.remove(&session);

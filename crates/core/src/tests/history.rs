@@ -60,7 +60,7 @@ fn check_kept(w: &mut World, session: SessionKey) {
     let texts = |lines: &[Line]| {
         lines
             .iter()
-            .map(|line| line.text.clone())
+            .map(|line| line.text.to_string())
             .collect::<Vec<_>>()
     };
     assert_eq!(texts(&got), texts(&want));
@@ -211,8 +211,8 @@ fn check_record(w: &World, said: &[&str]) {
     crate::conversation::history::restore(&mut back, &past);
     let texts: Vec<String> = shown(&w.model, &back)
         .into_iter()
-        .map(|line| line.text)
-        .filter(|text| !text.is_empty())
+        .map(|line| line.text.into())
+        .filter(|text: &String| !text.is_empty())
         .collect();
     assert_eq!(texts, said);
 }

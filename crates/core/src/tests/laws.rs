@@ -309,7 +309,7 @@ fn check_screen(world: &mut World) {
             false => Chat::of(&session.transcript, languages, &session.spec.cwd, true),
         };
         let texts = |lines: &[crate::spine::view::Line]| -> Vec<String> {
-            lines.iter().map(|line| line.text.clone()).collect()
+            lines.iter().map(|line| line.text.to_string()).collect()
         };
         assert_eq!(texts(lines), texts(&want.lines), "the chat of {key:?}");
         assert_eq!(lines, want.lines, "the chat of {key:?}");

@@ -30,6 +30,7 @@ mod files;
 mod follow;
 mod frames;
 mod history;
+mod hostile;
 mod languages;
 mod lifecycle;
 mod login;

@@ -50,7 +50,7 @@ fn choose(w: &mut World, id: u64, option: &str) {
 fn shown(w: &World) -> (Vec<String>, usize) {
     let view = w.editor.permission.as_ref();
     let view = view.unwrap_or_else(|| panic!("no permission is shown"));
-    let lines = view.lines.iter().map(|line| line.text.clone());
+    let lines = view.lines.iter().map(|line| line.text.to_string());
     (lines.collect(), view.waiting)
 }
 

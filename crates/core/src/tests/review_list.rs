@@ -11,7 +11,10 @@ use crate::spine::view::ListView;
 /// Returns the text of each line of the list.
 fn shown(w: &World) -> Vec<String> {
     let view: &ListView = &w.editor.list;
-    view.lines.iter().map(|line| line.text.clone()).collect()
+    view.lines
+        .iter()
+        .map(|line| line.text.to_string())
+        .collect()
 }
 
 fn lists(w: &mut World, event: ListEvent) {
@@ -123,7 +126,7 @@ fn the_preview_shows_the_line_under_the_cursor() {
     lists(&mut w, ListEvent::At { item });
     let preview = |w: &World| -> Vec<String> {
         let lines = w.editor.preview.lines.iter();
-        lines.map(|line| line.text.clone()).collect()
+        lines.map(|line| line.text.to_string()).collect()
     };
     assert_eq!(w.editor.preview.title, "a:3");
     assert_eq!(
@@ -276,7 +279,7 @@ fn the_preview_of_a_proposal_shows_the_proposed_text() {
         let item = w.editor.list.items[row].as_ref().map(|item| item.key);
         lists(w, ListEvent::At { item });
         let lines = w.editor.preview.lines.iter();
-        let lines: Vec<String> = lines.map(|line| line.text.clone()).collect();
+        let lines: Vec<String> = lines.map(|line| line.text.to_string()).collect();
         (w.editor.preview.title.clone(), lines)
     };
     let both = [

@@ -11,7 +11,7 @@ fn check(w: &World, parts: &[Part], want: &str) {
     let snapshot = w.model.snapshot();
     let info = snapshot.sessions.iter().find(|info| info.session == S1);
     let line = statusline(&snapshot, info.unwrap(), parts);
-    let text: String = line.into_iter().map(|(text, _)| text).collect();
+    let text: String = line.into_iter().map(|(text, _)| text.to_string()).collect();
     assert_eq!(text, want);
 }
 

@@ -324,7 +324,7 @@ fn undoing_overlapping_turns_restores_the_previous_turn() {
 fn asked(w: &mut World) -> Vec<String> {
     undo(w, UndoStep::Ask);
     let (_, view) = w.editor.asked.take().expect("a question");
-    let lines = view.lines.iter().map(|line| line.text.clone());
+    let lines = view.lines.iter().map(|line| line.text.to_string());
     lines.filter(|line| !line.is_empty()).collect()
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::render::ops::Ops;
 use crate::spine::ids::SessionKey;
+use crate::spine::oneline::OneLine;
 use crate::spine::view::Group;
 use crate::view::View;
 use crate::view::chat::Budget;
@@ -19,7 +20,7 @@ pub struct FrameState {
     pub(crate) question_is_plain: bool,
     /// Sessions whose folds a window wants.
     pub folds_wanted: BTreeSet<SessionKey>,
-    pub(crate) titles: BTreeMap<SessionKey, Vec<(String, Group)>>,
+    pub(crate) titles: BTreeMap<SessionKey, Vec<(OneLine, Group)>>,
     /// The pending frame, as composed so far.
     pub(crate) composing: Option<Composing>,
     /// The number of consecutive frames that were incomplete.

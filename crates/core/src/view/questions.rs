@@ -22,7 +22,7 @@ pub(crate) fn option_views(options: &[PermissionOption]) -> Vec<OptionView> {
         used.extend(key);
         views.push(OptionView {
             option: option.id.clone(),
-            name: option.name.clone(),
+            name: option.name.as_str().into(),
             key,
             group,
         });

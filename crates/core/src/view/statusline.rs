@@ -2,6 +2,7 @@
 
 use crate::conversation::info::{SessionInfo, ToolsInfo};
 use crate::conversation::session::Phase;
+use crate::spine::oneline::OneLine;
 use crate::spine::view::Group;
 use crate::view::snapshot::Snapshot;
 use acp::Purpose;
@@ -109,11 +110,15 @@ impl Part {
 }
 
 /// Returns a session's statusline, with separators.
-pub fn statusline(snapshot: &Snapshot, info: &SessionInfo, parts: &[Part]) -> Vec<(String, Group)> {
-    let mut line: Vec<(String, Group)> = Vec::new();
+pub fn statusline(
+    snapshot: &Snapshot,
+    info: &SessionInfo,
+    parts: &[Part],
+) -> Vec<(OneLine, Group)> {
+    let mut line: Vec<(OneLine, Group)> = Vec::new();
     let mut was_close = false;
     for part in parts {
-        let Some(said) = part.said(info, snapshot) else {
+        let Some((said, group)) = part.said(info, snapshot) else {
             continue;
         };
         if !line.is_empty() {
@@ -122,9 +127,9 @@ pub fn statusline(snapshot: &Snapshot, info: &SessionInfo, parts: &[Part]) -> Ve
             } else {
                 " · "
             };
-            line.push((between.to_owned(), "AcpDim"));
+            line.push((between.into(), "AcpDim"));
         }
-        line.push(said);
+        line.push((said.into(), group));
         was_close = part.is_close();
     }
     line

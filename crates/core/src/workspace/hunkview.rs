@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::render::diffview::whole;
-use crate::spine::view::{Group, HunkView, Line, Span};
+use crate::render::diffview::{whole, whole_with};
+use crate::spine::view::{Group, HunkView, Line};
 use crate::text::diff::{Hunk, WordDiff, words};
 use crate::workspace::ledger::Review;
 
@@ -82,18 +82,17 @@ fn view(
 
 /// Returns lines as virtual ones with their changed words marked, up to the limits above.
 fn shown(lines: &[String], changed: &[Word], groups: (Group, Group)) -> Vec<Line> {
-    let all = lines.iter().take(MAX_REMOVED_LINES);
-    let mut shown: Vec<Line> = all.map(|line| cut(line, groups.0)).collect();
-    for (row, range) in changed {
-        if let Some(line) = shown.get_mut(*row)
-            && (range.end as usize) <= line.text.len()
-        {
-            line.spans.push(Span {
-                start: range.start,
-                end: range.end,
-                group: groups.1,
-            });
+    let mut changed = changed.iter().peekable();
+    let mut shown = Vec::new();
+    for (row, line) in lines.iter().take(MAX_REMOVED_LINES).enumerate() {
+        let line = cut(line);
+        let mut words = Vec::new();
+        while let Some((_, range)) = changed.next_if(|(of, _)| *of <= row) {
+            if (range.end as usize) <= line.len() {
+                words.push((range.clone(), groups.1));
+            }
         }
+        shown.push(whole_with(line, groups.0, words.into_iter()));
     }
     let more = lines.len().saturating_sub(MAX_REMOVED_LINES);
     if more > 0 {
@@ -112,12 +111,12 @@ fn refs(lines: &[String]) -> Vec<&str> {
     lines.iter().map(String::as_str).collect()
 }
 
-/// Returns a line in one group, cut if it is very long.
-fn cut(line: &str, group: Group) -> Line {
+/// Returns a line, cut if it is very long.
+fn cut(line: &str) -> String {
     let mut ends = line.char_indices().map(|(at, _)| at);
     match ends.find(|at| *at >= MAX_REMOVED_LINE) {
-        Some(end) => whole(format!("{}…", line.get(..end).unwrap_or_default()), group),
-        None => whole(line.to_owned(), group),
+        Some(end) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
     }
 }
 
@@ -137,7 +136,7 @@ mod tests {
 
     fn told(views: &[HunkView]) -> Vec<String> {
         let removed = |line: &Line| {
-            let mut text = line.text.clone();
+            let mut text = line.text.to_string();
             for span in line.spans.iter().skip(1).rev() {
                 text.insert(span.end as usize, ']');
                 text.insert(span.start as usize, '[');

@@ -87,7 +87,7 @@ impl KeptLine {
     pub(super) fn of(line: &Line) -> Self {
         let spans = line.spans.iter();
         Self {
-            text: line.text.clone(),
+            text: line.text.to_string(),
             spans: spans
                 .map(|span| (span.start, span.end, span.group.to_owned()))
                 .collect(),
@@ -96,26 +96,24 @@ impl KeptLine {
 
     /// Returns the line; a span that does not fit it, or has an unknown group, is left out.
     pub(super) fn restored(&self) -> Line {
-        let mut line = Line::plain(self.text.clone());
-        line.flatten();
         let known = |name: &str| {
             let mut all = groups::GROUPS.iter().chain(markdown::GROUPS);
             all.find(|(group, _)| *group == name)
                 .map(|(group, _)| *group)
         };
-        let mut last = 0;
+        let (mut last, mut spans) = (0, Vec::new());
         for (start, end, name) in &self.spans {
-            let fits = line.text.get(*start as usize..*end as usize).is_some();
+            let fits = self.text.get(*start as usize..*end as usize).is_some();
             if let Some(group) = known(name)
                 && fits
                 && *start >= last
             {
                 last = *start;
                 let (start, end) = (*start, *end);
-                line.spans.push(Span { start, end, group });
+                spans.push(Span { start, end, group });
             }
         }
-        line
+        Line::new(self.text.clone(), spans)
     }
 }
 

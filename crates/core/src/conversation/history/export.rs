@@ -229,7 +229,7 @@ impl<'a> Pen<'a> {
             if let ToolContent::Diff { path, old, new } = item {
                 let mut lines: Vec<String> = vec![shown_path(path, self.cwd)];
                 let diff = diff_lines(old.as_deref().unwrap_or_default(), new);
-                lines.extend(diff.into_iter().map(|line| line.text));
+                lines.extend(diff.into_iter().map(|line| line.text.into()));
                 if self.purpose == Purpose::Context && lines.len() > MAX_TOLD_DIFF {
                     lines.truncate(MAX_TOLD_DIFF);
                     lines.push("…".to_owned());

@@ -19,6 +19,7 @@ use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::AgentSpec;
 use crate::spine::history::{Granted, HistoryOrder, Kept, PastSession};
 use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::oneline::OneLine;
 use acp::SessionId;
 use acp::client::ListedSession;
 
@@ -133,6 +134,11 @@ impl Conversation {
             }
         }
         all.retain(|session| is_agents(&session.agent));
+        for session in &mut all {
+            // A list has a line for each.
+            let title = session.title.take();
+            session.title = title.map(|title| OneLine::from_words(&title).into());
+        }
         // A session without a prompt is the newest.
         all.sort_by_key(|session| std::cmp::Reverse(session.updated.unwrap_or(u64::MAX)));
         all

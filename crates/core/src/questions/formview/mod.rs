@@ -7,7 +7,7 @@ mod tests;
 
 use crate::form::page::Page;
 use crate::form::{Ask, Choice, Entry, Field, Form, Kind, Mistakes};
-use crate::render::toolview::{push, whole_line};
+use crate::render::toolview::whole_line;
 use crate::spine::view::{ElicitationView, Group, Line};
 
 /// The meaning of a line.
@@ -178,7 +178,6 @@ pub fn render(
         let text = format!(" {:<6} {words}", key_of(act));
         page.add(whole_line(text, group), Row::Act(act));
     }
-    page.lines.iter_mut().for_each(Line::flatten);
     (page.lines, page.rows)
 }
 
@@ -242,18 +241,18 @@ impl Rendered {
         let mut line = Line::default();
         match page.url.split_once(&page.host) {
             Some((before, after)) if !page.host.is_empty() => {
-                push(&mut line, before, "AcpDim");
-                push(&mut line, &page.host, "AcpFormHost");
-                push(&mut line, after, "AcpPath");
+                line.push(before, "AcpDim");
+                line.push(&page.host, "AcpFormHost");
+                line.push(after, "AcpPath");
             }
-            _ => push(&mut line, &page.url, "AcpPath"),
+            _ => line.push(&page.url, "AcpPath"),
         }
         self.add(line, Row::Text);
         if !page.host.is_empty() {
             self.gap();
             let mut line = Line::default();
-            push(&mut line, "It leads to ", "AcpDim");
-            push(&mut line, &page.host, "AcpFormHost");
+            line.push("It leads to ", "AcpDim");
+            line.push(&page.host, "AcpFormHost");
             self.add(line, Row::Text);
         }
         for warning in &page.warnings {
@@ -286,17 +285,17 @@ impl Rendered {
 
     fn flag(&mut self, number: usize, field: &Field, flag: bool) {
         let mut line = Line::default();
-        push(&mut line, if flag { "[x] " } else { "[ ] " }, "AcpOption");
-        push(&mut line, &field.title, "AcpFormTitle");
+        line.push(if flag { "[x] " } else { "[ ] " }, "AcpOption");
+        line.push(&field.title, "AcpFormTitle");
         describe(&mut line, field.description.as_deref());
         self.add(line, Row::Flag(number));
     }
 
     fn title(&mut self, number: usize, field: &Field) {
         let mut line = Line::default();
-        push(&mut line, &field.title, "AcpFormTitle");
+        line.push(&field.title, "AcpFormTitle");
         if field.is_required {
-            push(&mut line, " *", "AcpFormMistake");
+            line.push(" *", "AcpFormMistake");
         }
         describe(&mut line, field.description.as_deref());
         self.add(line, Row::Title(number));
@@ -318,8 +317,8 @@ impl Rendered {
                     let is_chosen = chosen.contains(&at);
                     let mut line = Line::plain("  ");
                     let [free, taken] = choices.1;
-                    push(&mut line, if is_chosen { taken } else { free }, "AcpOption");
-                    push(&mut line, &choice.title, "AcpFormValue");
+                    line.push(if is_chosen { taken } else { free }, "AcpOption");
+                    line.push(&choice.title, "AcpFormValue");
                     describe(&mut line, choice.description.as_deref());
                     self.add(line, Row::Choice(number, at));
                 }
@@ -327,7 +326,7 @@ impl Rendered {
             Some(Entry::Text(text)) if !text.is_empty() => {
                 for (at, text) in text.split('\n').enumerate() {
                     let mut line = Line::plain("  ");
-                    push(&mut line, text, "AcpFormValue");
+                    line.push(text, "AcpFormValue");
                     let row = if at == 0 { Row::Value } else { Row::More };
                     self.add(line, row(number));
                 }
@@ -339,7 +338,7 @@ impl Rendered {
 
 fn describe(line: &mut Line, words: Option<&str>) {
     if let Some(words) = words {
-        push(line, "  ", "AcpDim");
-        push(line, words, "AcpDim");
+        line.push("  ", "AcpDim");
+        line.push(words, "AcpDim");
     }
 }

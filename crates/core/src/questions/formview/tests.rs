@@ -24,7 +24,7 @@ fn form(properties: Json) -> Ask {
 fn texts(ask: &Ask, draft: &Draft) -> Vec<String> {
     let (lines, rows) = render(&view(ask.clone()), draft, |act| act.name()[..1].to_owned());
     assert_eq!(lines.len(), rows.len());
-    lines.into_iter().map(|line| line.text).collect()
+    lines.into_iter().map(|line| line.text.into()).collect()
 }
 
 fn some_fields() -> Ask {

@@ -266,19 +266,20 @@ impl<'a> Mapper<'a> {
                 Some(text) => text.strip_suffix('\r').unwrap_or(text),
                 None => line,
             };
-            lines.push(Line::plain(text));
+            lines.push((text, Vec::new()));
         }
         for mark in &self.spans {
             let range = &mark.range;
             let first = starts.partition_point(|&start| start <= range.start).max(1) - 1;
-            for (line, &start) in lines.iter_mut().zip(&starts).skip(first) {
+            for ((line, spans), &start) in lines.iter_mut().zip(&starts).skip(first) {
                 if start >= range.end {
                     break;
                 }
-                line.spans.extend(part(&line.text, start, mark));
+                spans.extend(part(line, start, mark));
             }
         }
-        lines
+        let lines = lines.into_iter();
+        lines.map(|(text, spans)| Line::new(text, spans)).collect()
     }
 }
 

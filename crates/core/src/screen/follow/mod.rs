@@ -78,7 +78,7 @@ impl Model {
                     number: place.number,
                     buf: buffer(&place.path)?,
                     row: place.row.unwrap_or(0),
-                    label: format!("{} {}", session.spec.name, place.deed),
+                    label: format!("{} {}", session.spec.name, place.deed).into(),
                 })
             }),
             target: target.map(|place| FollowTarget {

@@ -50,7 +50,10 @@ impl Model {
         if let Some(row) = row {
             title.push_str(&format!(":{}", row + 1));
         }
-        PreviewView { title, lines }
+        PreviewView {
+            title: title.into(),
+            lines,
+        }
     }
 }
 

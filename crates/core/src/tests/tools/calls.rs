@@ -27,9 +27,9 @@ fn choose(w: &mut World, number: u64, option: &str) {
 fn shown(w: &World) -> (String, Vec<String>, Vec<String>) {
     let view = w.editor.permission.as_ref();
     let view = view.unwrap_or_else(|| panic!("nobody is asked"));
-    let lines = view.lines.iter().map(|line| line.text.clone());
-    let names = view.options.iter().map(|option| option.name.clone());
-    (view.title.clone(), lines.collect(), names.collect())
+    let lines = view.lines.iter().map(|line| line.text.to_string());
+    let names = view.options.iter().map(|option| option.name.to_string());
+    (view.title.to_string(), lines.collect(), names.collect())
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl Kin {
 
     /// Indents a line to the entry's depth; a line without a link gets one to the parent call.
     fn settle(&self, line: &mut Line) {
-        shift(line, &"  ".repeat(self.depth));
+        line.indent(&"  ".repeat(self.depth));
         let above = self.above.map(|entry| Link::Part { entry });
         line.link = line.link.take().or(above);
     }
@@ -188,7 +188,7 @@ impl Block {
             };
             let mut lines = toolview::lines(tool, &look);
             for line in &mut lines {
-                shift(line, &"  ".repeat(kin.depth));
+                line.indent(&"  ".repeat(kin.depth));
             }
             let has_tail = lines.len() > 1 || kin.has_below;
             let state = toolview::fold(tool, &look, lines.len());
@@ -298,18 +298,6 @@ enum Fold {
     Below,
 }
 
-/// Indents a line; a blank one stays blank.
-fn shift(line: &mut Line, indent: &str) {
-    if !line.text.is_empty() && !indent.is_empty() {
-        line.text.insert_str(0, indent);
-        let by = u32::try_from(indent.len()).unwrap_or(0);
-        for span in &mut line.spans {
-            span.start += by;
-            span.end += by;
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Plain,
@@ -325,12 +313,8 @@ impl Style {
             Style::User => (if row == 0 { "❯ " } else { "  " }, "AcpUser"),
             Style::Thought => ("  ", "AcpThought"),
         };
-        line.text.insert_str(0, mark);
+        line.prepend(mark);
         let shift = u32::try_from(mark.len()).unwrap_or(0);
-        for span in &mut line.spans {
-            span.start += shift;
-            span.end += shift;
-        }
         let end = u32::try_from(line.text.len()).unwrap_or(u32::MAX);
         let start = if self == Style::User { shift } else { 0 };
         line.spans.insert(0, Span { start, end, group });

@@ -1,6 +1,7 @@
 //! The lines of the review list, as they are drawn.
 
 use super::items::What;
+use crate::spine::oneline::OneLine;
 use crate::spine::project::Whole;
 use crate::spine::view::{Group, Line, ListItem, ListView, Span};
 use crate::text::plural;
@@ -23,14 +24,14 @@ impl Counts {
         }
     }
 
-    pub(crate) fn title(&self) -> Vec<(String, Group)> {
-        let mut title = vec![("Review".to_owned(), "AcpTitle")];
+    pub(crate) fn title(&self) -> Vec<(OneLine, Group)> {
+        let mut title = vec![("Review".into(), "AcpTitle")];
         if self.files > 0 {
-            title.push((plural(self.files, "file"), "AcpDim"));
-            title.push((plural(self.hunks, "hunk"), "AcpSign"));
+            title.push((plural(self.files, "file").into(), "AcpDim"));
+            title.push((plural(self.hunks, "hunk").into(), "AcpSign"));
         }
         if self.proposed > 0 {
-            title.push((format!("{} proposed", self.proposed), "AcpProposed"));
+            title.push((format!("{} proposed", self.proposed).into(), "AcpProposed"));
         }
         title
     }
@@ -49,10 +50,10 @@ pub(crate) struct LineOf(pub(crate) Line);
 
 impl LineOf {
     pub(crate) fn put(&mut self, text: &str, group: Group) {
-        let at = |line: &Line| u32::try_from(line.text.len()).unwrap_or(u32::MAX);
-        let start = at(&self.0);
+        let end = |line: &Line| u32::try_from(line.text.len()).unwrap_or(u32::MAX);
+        let start = end(&self.0);
         self.0.text.push_str(text);
-        let end = at(&self.0);
+        let end = end(&self.0);
         if start < end {
             self.0.spans.push(Span { start, end, group });
         }

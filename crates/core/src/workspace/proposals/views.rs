@@ -37,7 +37,7 @@ impl Proposals {
                     view.row = 1;
                 }
                 view.proposed = Some(ProposedView {
-                    label,
+                    label: label.into(),
                     choice: hunk.choice,
                     is_second: views.iter().any(|other: &HunkView| other.row == view.row),
                 });

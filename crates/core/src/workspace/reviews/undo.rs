@@ -279,7 +279,10 @@ impl Workspace {
         lines.push(Line::default());
         let text = " What you have changed since stays. `:Acp undo-turn!` brings the turn back.";
         lines.push(diffview::whole(text.into(), "AcpDim"));
-        UndoView { title, lines }
+        UndoView {
+            title: title.into(),
+            lines,
+        }
     }
 }
 

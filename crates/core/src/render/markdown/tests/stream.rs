@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::super::{groups, prose};
 use super::*;
+use crate::spine::oneline::OneLine;
 
 /// Lines that affect the block structure, in any order.
 const LINES: &[&str] = &[
@@ -161,6 +162,7 @@ fn check_text(lines: &[Line], source: &str) {
     let mut lines = lines.iter().map(|line| line.text.as_str());
     let mut next = lines.next();
     for (row, want) in source.lines().enumerate() {
+        let want = OneLine::new(want);
         let mut got = next.take().unwrap_or_default().to_owned();
         next = lines.next();
         while got.len() + 4 > MAX_LINE && got.len() < want.len() && want.starts_with(&got) {
@@ -171,7 +173,7 @@ fn check_text(lines: &[Line], source: &str) {
             next = lines.next();
         }
         assert!(
-            got == want || want.strip_suffix('\r') == Some(&got),
+            want == got || want.strip_suffix("^M") == Some(&got),
             "row {row}: {got:?} {want:?}"
         );
     }
