@@ -157,6 +157,9 @@ fn a_conflict_keeps_the_users_text_and_tells_the_agent() {
 fn accepting_a_conflict_takes_the_agents_text() {
     let nvim = conflict();
     nvim.cmd("Acp accept all");
+    nvim.wait_text("1 conflict was skipped");
+    assert_eq!(hunks(&nvim)[0][3], "conflict");
+    nvim.cmd("Acp accept hunk");
     wait_lines(&nvim, &["one", "agent", "", "THREE"]);
     wait_hunks(&nvim, json!([]));
     nvim.keys("u");

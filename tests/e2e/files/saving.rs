@@ -75,7 +75,7 @@ fn a_conflict_is_offered_at_the_line_the_formatter_moved_it_to() {
     go_on(&nvim, "p");
     nvim.wait_script("agent");
     wait_lines(&nvim, &["head", "head", "one", "user", "three"]);
-    nvim.cmd("autocmd! BufWritePre | Acp accept all");
+    nvim.cmd("autocmd! BufWritePre | 4 | Acp accept hunk");
     wait_lines(&nvim, &["head", "head", "one", "agent", "three"]);
     nvim.quit();
 }

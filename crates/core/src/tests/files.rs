@@ -271,7 +271,7 @@ fn a_write_over_the_users_lines_keeps_them_and_reports_it() {
     assert!(w.editor.hunks[&buf][0].conflict);
     w.happens(Event::Review {
         action: crate::spine::event::ReviewAction::Accept,
-        scope: crate::spine::event::Scope::All,
+        scope: crate::spine::event::Scope::Hunk { buf, row: 1 },
     });
     assert_eq!(w.buffer(F), "a\ntheirs\nc\n");
 }
@@ -500,4 +500,32 @@ fn a_missing_file_reads_as_empty_for_agents_configured_so() {
     writes(&mut w, "2", path, "the agent's\n");
     let text = w.disk.get(path).unwrap();
     assert!(text.contains("theirs"), "{text}");
+}
+
+#[test]
+fn accepting_all_skips_conflicts_and_says_so() {
+    use crate::spine::event::{ReviewAction, Scope};
+    for scope in [Scope::All, Scope::File { path: F.into() }] {
+        let mut w = with_buffer("a\nb\nc\nd\n");
+        reads(&mut w, "1", json!({}));
+        types(&mut w, 1, 1, &["mine"]);
+        writes(&mut w, "2", F, "a\ntheirs\nc\nD\n");
+        w.skip();
+        w.happens(Event::Review {
+            action: ReviewAction::Accept,
+            scope,
+        });
+        assert_eq!(w.buffer(F), "a\nmine\nc\nD\n");
+        assert!(w.was_told("1 conflict was skipped: it would replace your lines."));
+        let buf = w.buf(F);
+        let hunks = &w.editor.hunks[&buf];
+        assert_eq!((hunks.len(), hunks[0].conflict), (1, true));
+        // Alone it is accepted.
+        w.happens(Event::Review {
+            action: ReviewAction::Accept,
+            scope: Scope::Hunk { buf, row: 1 },
+        });
+        assert_eq!(w.buffer(F), "a\ntheirs\nc\nD\n");
+        w.skip();
+    }
 }

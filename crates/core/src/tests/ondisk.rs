@@ -86,6 +86,15 @@ pub fn decide(w: &mut World, action: ReviewAction) {
     });
 }
 
+/// Accepts the hunk at a row of the file's buffer.
+pub fn accept_at(w: &mut World, row: usize) {
+    let (action, buf) = (ReviewAction::Accept, w.buf(F));
+    w.happens(Event::Review {
+        action,
+        scope: Scope::Hunk { buf, row },
+    });
+}
+
 pub fn disk(w: &World) -> Option<String> {
     w.disk.get(F)
 }
@@ -228,7 +237,7 @@ fn lines_changed_by_both_become_a_conflict() {
     assert!(w.was_told("changed on disk where you have: yours stays"));
     let buf = w.buf(F);
     assert!(w.editor.hunks[&buf].iter().any(|hunk| hunk.conflict));
-    decide(&mut w, ReviewAction::Accept);
+    accept_at(&mut w, 2);
     assert_eq!(w.buffer(F), "A\nb\nC\n");
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::ondisk::{Place, check_hunks, check_settled, decide, running, types, writes};
+use super::ondisk::{Place, accept_at, check_hunks, check_settled, decide, running, types, writes};
 use super::world::{Part, World};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
@@ -117,7 +117,7 @@ fn lines_that_both_changed_are_the_users_and_the_agents_are_offered() {
     check_offers(&w, &[(3, "mine", "D")]);
     assert!(w.was_told("/p/f was changed on disk where you have"));
     w.goes_on();
-    decide(&mut w, ReviewAction::Accept);
+    accept_at(&mut w, 3);
     check(&w, "A\nb\nc\nD\n");
     w.skip();
 }

@@ -57,6 +57,9 @@ impl Model {
             .collect();
         let proposed = self.workspace.proposals.meant(&places);
         self.workspace.reviews.begin_decision();
+        if action == ReviewAction::Accept {
+            self.workspace.tell_skipped(&written, fx);
+        }
         for (path, which) in written {
             self.workspace.review_file(action, &path, which, fx);
         }

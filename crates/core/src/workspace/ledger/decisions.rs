@@ -288,12 +288,12 @@ fn a_conflict_whose_edit_failed_can_be_taken_again() {
 fn an_accepted_conflict_between_lines_like_its_own_leaves_no_hunk() {
     check(
         "a",
-        vec![Offer(1..1, "b a"), Accept(Which::All)],
+        vec![Offer(1..1, "b a"), Accept(Which::Row(1))],
         ("a b a", "a b a", &[]),
     );
     check(
         "a",
-        vec![Offer(0..0, "a b"), Accept(Which::All)],
+        vec![Offer(0..0, "a b"), Accept(Which::Row(0))],
         ("a b a", "a b a", &[]),
     );
 }

@@ -175,12 +175,36 @@ impl Review {
     /// Undoing something else keeps the acceptance. Undoing the agent's change reverts the
     /// acceptance too, and redo restores both.
     ///
+    /// Accepting a conflict replaces the user's lines. So it is accepted only if the selection is
+    /// that hunk alone; in a larger one it is skipped (see [`Review::skipped`]).
+    ///
     /// Accepting a conflict takes the agent's text, which is not in the buffer yet: the returned
     /// edits (from the top down, in rows of `current`) must be made there and reported by
     /// [`Review::agent_edited`]. Until then the hunk shows the agent's text as removed; if the
     /// edits fail, rejecting that hunk returns them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
-        self.accept_hunks(self.hit(which).to_vec(), which)
+        let skips = self.skips_conflicts(which);
+        let hit = self.hit(which).iter();
+        let hit = hit.filter(|hunk| hunk.conflict.is_none() || !skips);
+        self.accept_hunks(hit.cloned().collect(), which)
+    }
+
+    /// Returns the number of conflicts that accepting the selection leaves undecided.
+    pub fn skipped(&self, which: &Which) -> usize {
+        let hit = self.hit(which).iter();
+        let conflicts = hit.filter(|hunk| hunk.conflict.is_some()).count();
+        match self.skips_conflicts(which) {
+            true => conflicts,
+            false => 0,
+        }
+    }
+
+    fn skips_conflicts(&self, which: &Which) -> bool {
+        match which {
+            Which::Row(_) => false,
+            Which::Rows(_) => self.hit(which).len() > 1,
+            Which::All => true,
+        }
     }
 
     /// Accepts the selected parts of these hunks.

@@ -153,6 +153,9 @@ impl Workspace {
                 all.into_iter().map(|path| (path, Which::All)).collect()
             }
         };
+        if action == ReviewAction::Accept {
+            self.tell_skipped(&targets, fx);
+        }
         let mut hit = match turn {
             Some(session) => self.review_turn(action, session, fx),
             None => false,
@@ -171,6 +174,25 @@ impl Workspace {
             };
             fx.push(notify(Level::Info, text));
         }
+    }
+
+    /// Reports the conflicts that accepting these selections leaves undecided.
+    pub(crate) fn tell_skipped(&self, targets: &[(PathBuf, Which)], fx: &mut Effects) {
+        let skipped = targets.iter().map(|(path, which)| {
+            let found = self.documents.find(path);
+            let path = found.map_or(path, |(_, document)| &document.path);
+            let review = self.reviews.get(path);
+            review.map_or(0, |review| review.ledger.skipped(which))
+        });
+        let text = match skipped.sum::<usize>() {
+            0 => return,
+            1 => "1 conflict was skipped: it".to_owned(),
+            many => format!("{many} conflicts were skipped: each"),
+        };
+        fx.push(notify(
+            Level::Warn,
+            format!("{text} would replace your lines. Decide it alone; `:Acp next` goes there."),
+        ));
     }
 
     /// Accepts or rejects hunks of one file, after the operations queued for it; `false` if it has
@@ -232,12 +254,17 @@ impl Workspace {
     /// Returns whether a decision leaves the text unchanged and so can skip the queue.
     fn accepts_at_once(&self, path: &Path, decide: &Decide) -> bool {
         let hit = self.reviews.get(path);
-        let hit = hit.map(|review| review.ledger.hit(&decide.which));
+        let takes_offers = hit.is_none_or(|review| {
+            let ledger = &review.ledger;
+            let hit = ledger.hit(&decide.which).iter();
+            let conflicts = hit.filter(|hunk| hunk.conflict.is_some()).count();
+            conflicts > ledger.skipped(&decide.which)
+        });
         let is_open = self.documents.find(path).is_some();
         let is_decision = |kind| kind == Kind::Decision;
         is_open
             && decide.action == ReviewAction::Accept
-            && hit.is_some_and(|hit| hit.iter().all(|hunk| hunk.conflict.is_none()))
+            && !takes_offers
             && !self.fileops.has(&self.names_of(path), is_decision)
     }
 
