@@ -529,3 +529,25 @@ fn accepting_all_skips_conflicts_and_says_so() {
         w.skip();
     }
 }
+
+#[test]
+fn a_users_line_in_a_hunk_that_the_agent_writes_again_stays_on_its_old_side() {
+    use crate::spine::event::{ReviewAction, Scope};
+    let mut w = with_buffer("a\nb\nc\n");
+    reads(&mut w, "1", json!({}));
+    writes(&mut w, "2", F, "a\nB1\nB2\nc\n");
+    types(&mut w, 2, 0, &["mine"]);
+    reads(&mut w, "3", json!({}));
+    writes(&mut w, "4", F, "a\nX\nc\n");
+    assert_eq!(w.buffer(F), "a\nX\nc\n");
+    let buf = w.buf(F);
+    let removed = w.editor.hunks[&buf].iter().flat_map(|hunk| &hunk.removed);
+    let removed: Vec<&str> = removed.map(|line| line.text.as_str()).collect();
+    assert_eq!(removed, ["b", "mine"]);
+    w.happens(Event::Review {
+        action: ReviewAction::Reject,
+        scope: Scope::All,
+    });
+    assert_eq!(w.buffer(F), "a\nb\nmine\nc\n");
+    w.skip();
+}

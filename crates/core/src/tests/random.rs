@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::steps::{Can, Step, can, step, step_of_one_file};
+use super::steps::{Can, Step, can, step, step_of_one_file, step_of_turns};
 use super::story::Story;
 use super::world::World;
 
@@ -71,6 +71,31 @@ proptest! {
         life.live(&Step::Disk(1));
         for step in &steps {
             life.live(step);
+        }
+        drop(life.rests());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn what_the_user_typed_into_hunks_outlives_the_agents_next_turns(
+        steps in proptest::collection::vec(step_of_turns(), 1..40),
+    ) {
+        let mut life = Story::new(Can::Forget, false);
+        (0..4).for_each(|_| life.live(&Step::Agents));
+        life.live(&Step::Disk(0));
+        life.live(&Step::Buffer(0, "open"));
+        life.live(&Step::User("prompt"));
+        (0..2).for_each(|_| life.live(&Step::Check));
+        (0..2).for_each(|_| life.live(&Step::Tell));
+        for step in &steps {
+            life.live(step);
+            if let Step::Read(..) | Step::Write(..) | Step::Shell(..) = step {
+                (0..3).for_each(|_| life.live(&Step::Disk(0)));
+                (0..2).for_each(|_| life.live(&Step::Editor(3)));
+            }
         }
         drop(life.rests());
     }

@@ -80,6 +80,25 @@ pub fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Steps on one file, several at the same time: `Step::Disk(1)` is the file by its other name.
+/// Turns in which the user types into an agent's pending hunks, and the agent changes them again.
+pub fn step_of_turns() -> impl Strategy<Value = Step> {
+    let at = || (0..9usize, 0..3usize, 1..4usize);
+    let many = || proptest::collection::vec(at(), 1..3);
+    prop_oneof![
+        6 => at().prop_map(|(start, removed, added)| Step::Type(0, start, removed, added)),
+        5 => Just(Step::Read(0, None, None)),
+        5 => many().prop_map(|places| Step::Write(0, places)),
+        5 => many().prop_map(|places| Step::Shell(0, places)),
+        1 => Just(Step::Buffer(0, "undo")),
+        2 => Just(Step::User("prompt")),
+        4 => (1..5usize).prop_map(Step::Editor),
+        4 => Just(Step::Disk(0)),
+        4 => Just(Step::Agents),
+        4 => Just(Step::Check),
+        4 => Just(Step::Tell),
+    ]
+}
+
 pub fn step_of_one_file() -> impl Strategy<Value = Step> {
     let places = || (0..9usize, 0..3usize, 0..3usize);
     let many = || proptest::collection::vec(places(), 1..3);

@@ -83,7 +83,7 @@ fn rejecting_a_created_file_keeps_the_users_lines() {
 }
 
 #[test]
-fn an_agents_overwrite_in_its_created_file_is_the_agents() {
+fn the_users_lines_in_a_file_the_agent_created_come_back_after_its_overwrite() {
     for place in PLACES {
         // Contents from before another program deleted the file have no effect.
         let mut w = running(Place::Disk, Some("a\nb\nc\n"));
@@ -101,7 +101,7 @@ fn an_agents_overwrite_in_its_created_file_is_the_agents() {
         reject(&mut w);
         assert_eq!(disk(&w), None, "{place:?}");
         check_settled(&w);
-        // Neither has the user's line in it.
+        // The user's line that the agent replaced comes back.
         let mut w = running(Place::Disk, None);
         shell(&mut w, |disk| disk.put(F, "one\ntwo\nthree\n"));
         w.ends_turn("end_turn");
@@ -110,7 +110,7 @@ fn an_agents_overwrite_in_its_created_file_is_the_agents() {
         shell(&mut w, |disk| disk.put(F, "one\n2\nthree\nalso mine\n"));
         w.ends_turn("end_turn");
         reject(&mut w);
-        assert_eq!(disk(&w).as_deref(), Some("also mine\n"));
+        assert_eq!(disk(&w).as_deref(), Some("mine\nalso mine\n"));
         check_settled(&w);
     }
 }

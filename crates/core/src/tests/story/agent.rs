@@ -33,8 +33,7 @@ impl Story {
 
     /// The agent writes a file as it has seen it, with edits.
     ///
-    /// It keeps the user's lines, because restoring deleted lines is up to the user. It never
-    /// overwrites a file it has not read, nor while a read is pending.
+    /// It never overwrites a file it has not read, nor while a read is pending.
     pub(super) fn write(&mut self, file: usize, places: &[(usize, usize, usize)]) {
         let key = (self.session().2, file);
         if let Some(lines) = self.changed(&key, places) {
@@ -98,8 +97,7 @@ impl Story {
         }
     }
 
-    /// The agent writes to disk itself, with edits. It keeps the user's lines, and does nothing
-    /// between turns.
+    /// The agent writes to disk itself, with edits. It does nothing between turns.
     pub(super) fn shell(&mut self, file: usize, places: &[(usize, usize, usize)]) {
         let Some(text) = self.shell_may(file) else {
             return;
@@ -150,15 +148,15 @@ impl Story {
         text.or_else(|| (FILES[file] == "/p/new").then(String::new))
     }
 
-    /// Edits lines, but keeps the user's.
+    /// Edits lines, the user's, too; but keeps those of another program, which the client may not
+    /// have seen.
     fn change(&mut self, lines: &mut Vec<String>, places: &[(usize, usize, usize)]) {
         for (start, removed, added) in places {
             let start = start % (lines.len() + 1);
             let end = (start + removed).min(lines.len());
             let mut new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
-            let users = lines[start..end].iter();
-            let users = users.filter(|line| line.starts_with(['u', 'x']));
-            new.extend(users.cloned());
+            let others = lines[start..end].iter();
+            new.extend(others.filter(|line| line.starts_with('x')).cloned());
             lines.splice(start..end, new);
         }
     }

@@ -1,17 +1,79 @@
-//! The agent's own version of a text: the text without changes by others.
+//! The agent's own version of a text, which is the text without changes by others; and the lines of
+//! others that the agent takes away.
 //!
-//! Invariant: the result contains every line the agent added, and no line others added, unless the
-//! agent changed that line.
+//! Invariants: the agent's version contains every line the agent added, and no line others added,
+//! unless the agent changed that line. A line of others that the agent takes away is in the base.
 
-use super::diff;
+use super::{Review, diff};
+use crate::text::diff::{changes, slid};
 use crate::text::{LineEdit, Text};
+
+/// Brings the agent's own version `alone` of a reviewed text up to date, after the agent changed
+/// the text `before`. Lines of others that the change took away go to the base.
+pub fn agent_changed(review: &mut Review, alone: &mut Text, before: &Text) {
+    let (base, now) = (review.base(), review.current());
+    let base = base_with_others(base, alone, before, now);
+    *alone = agents_text(alone, before, now);
+    if let Some(base) = base {
+        review.rebase(base);
+    }
+}
+
+/// Returns the base with the lines of others that the agent took away from inside its own hunks,
+/// when it changed `before` to `after`; `None` if it took none.
+///
+/// `alone` is the agent's own version before the change. Such a line was part of a hunk, and only
+/// the hunk's new side had it. In the base it is on the old side of the hunk that takes it away, so
+/// it stays visible, and a reject brings it back.
+fn base_with_others(base: &Text, alone: &Text, before: &Text, after: &Text) -> Option<Text> {
+    if alone == before {
+        return None;
+    }
+    let others = changes(alone, before);
+    let gone = changes(before, after);
+    let is_lost = |row: usize| {
+        let line = before.line(row);
+        others.iter().any(|change| change.new.contains(&row))
+            && gone.iter().any(|change| {
+                let mut new = after.lines(change.new.clone());
+                change.old.contains(&row) && new.all(|new| Some(new) != line)
+            })
+    };
+    let met = |rows: &std::ops::Range<usize>| {
+        let meets = |gone: &std::ops::Range<usize>| gone.start < rows.end && rows.start < gone.end;
+        gone.iter().any(|change| meets(&change.old))
+    };
+    let mut found = Vec::new();
+    for hunk in slid(base, before) {
+        if !met(&hunk.new) {
+            continue;
+        }
+        for (at, row) in hunk.new.clone().enumerate() {
+            if is_lost(row) {
+                found.push(LineEdit {
+                    start: hunk.part(&(at..at + 1)).old.end,
+                    removed: 0,
+                    lines: before.to_lines(row..row + 1),
+                });
+            }
+        }
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let mut base = base.clone();
+    for edit in found.iter().rev() {
+        base.apply(edit);
+    }
+    Some(base)
+}
 
 /// Returns the agent's own version after it changed `before` to `after`; `alone` is the version
 /// before the change.
 ///
 /// Others' changes that the agent's change does not overlap are left out. Where they overlap, the
 /// remaining lines of the others are left out as well.
-pub fn agents_text(alone: &Text, before: &Text, after: &Text) -> Text {
+fn agents_text(alone: &Text, before: &Text, after: &Text) -> Text {
     let others = diff(before, alone);
     let agents = diff(before, after);
     let mut text = after.clone();
@@ -60,6 +122,30 @@ mod tests {
     fn check(alone: &str, before: &str, after: &str, want: &str) {
         let found = agents_text(&text(alone), &text(before), &text(after));
         assert_eq!(found, text(want));
+    }
+
+    /// Checks the base after the agent changed `before`, in which `alone` is its own part.
+    #[track_caller]
+    fn check_base(base: &str, alone: &str, before: &str, after: &str, want: &str) {
+        let found = base_with_others(&text(base), &text(alone), &text(before), &text(after));
+        assert_eq!(found.unwrap_or_else(|| text(base)), text(want));
+    }
+
+    #[test]
+    fn a_line_of_others_in_a_hunk_that_the_agent_takes_away_is_in_the_base() {
+        check_base("a b", "a X Y b", "a X u Y b", "a Z b", "a u b");
+        check_base("a b c", "a B c", "a u c", "a X c", "a b u c");
+        check_base("a b c", "a B c", "a B u c", "a X c", "a b u c");
+        check_base("a", "a X Y", "a u v X Y w", "a", "a u v w");
+        check_base("", "X Y", "X u Y", "Z", "u");
+    }
+
+    #[test]
+    fn what_stays_or_is_the_agents_is_not_put_into_the_base() {
+        check_base("a b", "a X b", "a X b", "a b", "a b");
+        check_base("a b", "a X b", "a X u b", "a Y u b", "a b");
+        check_base("a b", "a X Y b", "a X u Y b", "a Z u b", "a b");
+        check_base("a u b", "a X b", "a u X b", "a Y b", "a u b");
     }
 
     #[test]

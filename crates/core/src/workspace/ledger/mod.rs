@@ -30,7 +30,7 @@ use crate::text::diff::align::Change;
 use crate::text::diff::merge::Conflict;
 use crate::text::diff::{self, Hunk, diff};
 use crate::text::{LineEdit, Text};
-pub use authors::agents_text;
+pub use authors::agent_changed;
 use history::{Accepted, History, Mark, State, Step};
 use offers::Offer;
 use parts::Part;

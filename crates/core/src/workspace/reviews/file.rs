@@ -18,7 +18,7 @@ use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
 use crate::workspace::info::HunkInfo;
-use crate::workspace::ledger::{Review, Which, agents_text};
+use crate::workspace::ledger::{Review, Which, agent_changed};
 
 #[derive(Debug)]
 pub struct FileReview {
@@ -97,8 +97,9 @@ impl FileReview {
     /// Replaces the whole text with the agent's version (see [`Review::agent_wrote`]).
     pub fn agent_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, true);
-        self.written = agents_text(&self.written, self.ledger.current(), &text);
+        let before = self.ledger.current().clone();
         self.ledger.agent_wrote(text);
+        agent_changed(&mut self.ledger, &mut self.written, &before);
     }
 
     /// Replaces the whole text with a version by the user or another program.
@@ -179,7 +180,7 @@ impl FileReview {
     pub fn agent_done(&mut self) {
         self.ledger.agent_done();
         if let Some(found) = self.found.take() {
-            self.written = agents_text(&self.written, &found, self.ledger.current());
+            agent_changed(&mut self.ledger, &mut self.written, &found);
             self.turns_agent_done(&found);
         }
     }

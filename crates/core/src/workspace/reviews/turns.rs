@@ -15,7 +15,7 @@ use crate::spine::project::{Body, FileState};
 use crate::text::diff::{Conflict, Hunk, diff, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
-use crate::workspace::ledger::{Review, Which, agents_text};
+use crate::workspace::ledger::{Review, Which, agent_changed};
 
 /// The number of turns whose changes of a file are kept.
 const TURNS: usize = 20;
@@ -157,8 +157,9 @@ impl FileReview {
     pub(super) fn turns_wrote(&mut self, text: &Text, is_agent: bool) {
         for turn in &mut self.turns {
             if is_agent && Some(turn.turn) == self.turn {
-                turn.written = agents_text(&turn.written, turn.ledger.current(), text);
+                let before = turn.ledger.current().clone();
                 turn.ledger.agent_wrote(text.clone());
+                agent_changed(&mut turn.ledger, &mut turn.written, &before);
             } else {
                 turn.ledger.user_wrote(text.clone());
             }
@@ -183,11 +184,10 @@ impl FileReview {
 
     /// Marks the agent's edits as complete; `before` is the text before them.
     pub(super) fn turns_agent_done(&mut self, before: &Text) {
-        let current = self.ledger.current();
         for turn in &mut self.turns {
             turn.ledger.agent_done();
             if Some(turn.turn) == self.turn {
-                turn.written = agents_text(&turn.written, before, current);
+                agent_changed(&mut turn.ledger, &mut turn.written, before);
             }
         }
     }
