@@ -2,7 +2,7 @@
 //!
 //! Invariants: the window takes no key that is meant for a text: it gets the focus only in normal
 //! mode and after [`REST`] without a key, and for as long after it appeared or got the focus its
-//! keys answer nothing. A user who leaves it is not brought back. The user's entries stay until the
+//! keys answer nothing. No key allows what was not on the screen to its end. A user who leaves it is not brought back. The user's entries stay until the
 //! question is answered.
 
 mod field;
@@ -81,6 +81,8 @@ pub struct Window {
     is_answered: bool,
     /// It cannot be drawn: it is asked in a list.
     is_not_drawn: bool,
+    /// The end of what a permission would allow has been on the screen.
+    is_seen: bool,
     /// The user has left the window: it takes the focus only on request.
     is_left: bool,
     /// The permission that the user has to answer before anything else.
@@ -113,6 +115,15 @@ pub fn start() -> mlua::Result<()> {
         wait_for_rest()
     })?;
     autocmd::on("question tab", &["TabEnter"], Scope::All, |_| reopen())?;
+    autocmd::on(
+        "question scroll",
+        &["WinScrolled"],
+        Scope::All,
+        |_| match permission::note_seen()? {
+            true => redraw(),
+            false => Ok(()),
+        },
+    )?;
     let resized = |_| redraw();
     autocmd::on("question screen", &["VimResized"], Scope::All, resized)?;
     Ok(())
@@ -138,8 +149,10 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
     if shown().is_some_and(|shown| Kind::of(&shown) != Kind::of(&question)) {
         close()?;
     }
+    let is_seen = permission::shows_the_same(shown().as_ref(), &question);
     with(|window| {
         window.question = Some(question.clone());
+        window.is_seen &= is_seen;
         if is_other {
             window.since = Some(Instant::now());
             window.is_answered = false;
@@ -288,6 +301,10 @@ fn draw() -> mlua::Result<()> {
         }
         None => open(buf, config, Kind::of(&question))?,
     };
+    if permission::note_seen()? {
+        let config = float::config(size, frame(&question, size)?)?;
+        api::<()>("nvim_win_set_config", (win, config))?;
+    }
     if let Some(row) = row {
         window::set_row(win, row)?;
     }

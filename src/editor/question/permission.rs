@@ -1,10 +1,10 @@
 //! A permission in the window of questions: its options as keys, and the files it would change.
 
-use nvim_oxi::mlua;
+use nvim_oxi::mlua::{self, Table};
 
-use super::{answer, cancel, leave, map, shown, with};
+use super::{answer, cancel, leave, map, redraw, shown, valid_window, with};
 use crate::editor::kit::window;
-use crate::editor::nvim::api;
+use crate::editor::nvim::{self, api};
 use crate::editor::{config, keys, notify, walk};
 use acp_core::questions::Answer;
 use acp_core::render::toolview::whole_line;
@@ -54,6 +54,9 @@ fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
 /// Returns a hint for the frame: the options that do not fit, and the key that shows the files.
 pub(super) fn hint(view: &PermissionView, is_cut: bool) -> String {
     let mut hint = String::new();
+    if !is_aside(view) && !with(|window| window.is_seen) {
+        hint.push_str(" ⋯ goes on below: scroll to its end ");
+    }
     if is_cut {
         // The options are below the window's end.
         for (index, option) in view.options.iter().enumerate() {
@@ -109,14 +112,77 @@ fn permission() -> Option<PermissionView> {
     }
 }
 
-/// Answers with an option, by its number.
+/// Answers with an option, by its number. While a part of what it allows was not on the screen, it
+/// shows the next part instead.
 fn choose(index: usize) -> mlua::Result<()> {
-    if let Some(view) = permission()
-        && let Some(option) = view.options.get(index)
-    {
-        answer(view.id, Answer::Option(option.option.clone()));
+    let Some(view) = permission() else {
+        return Ok(());
+    };
+    let Some(option) = view.options.get(index) else {
+        return Ok(());
+    };
+    note_seen()?;
+    if option.group != "AcpReject" && !with(|window| window.is_seen) {
+        return show_more();
     }
+    answer(view.id, Answer::Option(option.option.clone()));
     Ok(())
+}
+
+/// Scrolls the window by what it shows.
+fn show_more() -> mlua::Result<()> {
+    let Some(win) = valid_window()? else {
+        return Ok(());
+    };
+    let rows = (window::height(win)? - 1).max(1);
+    let scroll = format!("normal! {rows}\u{5}");
+    window::call(win, move || api::<()>("nvim_command", scroll))?;
+    match note_seen()? {
+        true => redraw(),
+        false => Ok(()),
+    }
+}
+
+/// Notes whether the end of what the permission would allow is on the screen; returns whether that
+/// is so for the first time.
+pub(super) fn note_seen() -> mlua::Result<bool> {
+    let (Some(view), Some(win)) = (permission(), valid_window()?) else {
+        return Ok(false);
+    };
+    if is_aside(&view) || with(|window| window.is_seen) {
+        return Ok(false);
+    }
+    // Below it are an empty line and the options.
+    let last = view.lines.len().saturating_sub(1);
+    let info: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
+    let Some(info) = info.first() else {
+        return Ok(false);
+    };
+    let top = info.get::<usize>("topline")?.saturating_sub(1);
+    if top > last {
+        // It has been scrolled over.
+        return Ok(with(|window| !std::mem::replace(&mut window.is_seen, true)));
+    }
+    let rows = nvim::table([
+        ("start_row", nvim::value(top)),
+        ("end_row", nvim::value(last)),
+    ])?;
+    let needed: Table = api("nvim_win_text_height", (win, rows))?;
+    let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
+    let (width, skipped) = (window::width(win)?.max(1), view.get::<i64>("skipcol")?);
+    let is_seen = needed.get::<i64>("all")? - skipped / width <= window::height(win)?;
+    with(|window| window.is_seen = is_seen);
+    Ok(is_seen)
+}
+
+/// Returns whether a permission that is shown anew says what it said before.
+pub(super) fn shows_the_same(before: Option<&QuestionView>, now: &QuestionView) -> bool {
+    match (before, now) {
+        (Some(QuestionView::Permission(before)), QuestionView::Permission(now)) => {
+            before.id == now.id && before.lines == now.lines
+        }
+        _ => false,
+    }
 }
 
 /// Goes to where the permission would change a file: the first place, then the next.

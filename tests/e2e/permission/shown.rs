@@ -196,3 +196,75 @@ fn the_question_fits_on_a_narrow_screen() {
     nvim.wait_script("scripted");
     nvim.quit();
 }
+
+/// Returns a Neovim whose agent asks to run this command.
+#[track_caller]
+fn start_command(command: &str) -> Nvim {
+    let step = json!({ "permission": {
+        "toolCallId": "t", "title": "Run", "kind": "execute", "rawInput": { "command": command },
+    }, "as": "q" });
+    let nvim = start(&format!(
+        "{step}\n{{\"await\":\"q\",\"choice\":\"allow_once\"}}"
+    ));
+    ask(&nvim);
+    nvim
+}
+
+#[test]
+fn what_goes_on_below_is_marked_and_allowed_only_after_its_end_was_shown() {
+    let nvim = start_command(&format!("git status{}rm -rf ~", "\n".repeat(200)));
+    nvim.wait_text("$ git status");
+    nvim.wait_text("⋯ goes on below: scroll to its end");
+    press(&nvim, "y");
+    nvim.wait("the next part", || {
+        !nvim.screen().text().contains("$ git status")
+    });
+    assert!(is_open(&nvim));
+    nvim.keys("G");
+    nvim.wait_text("  rm -rf ~");
+    nvim.wait("the mark to go", || {
+        !nvim.screen().text().contains("goes on below")
+    });
+    nvim.keys("gg");
+    nvim.wait_text("$ git status");
+    nvim.keys("y");
+    wait_said(&nvim, "answered");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_line_higher_than_the_window_is_shown_part_by_part() {
+    let nvim = start_command(&format!("echo {} | sh -c evil", "x ".repeat(4000)));
+    nvim.wait_text("$ echo x x");
+    nvim.wait_text("⋯ goes on below");
+    press(&nvim, "y");
+    nvim.wait("the end", || {
+        if nvim.screen().text().contains("evil") {
+            return true;
+        }
+        nvim.keys("y");
+        false
+    });
+    assert!(is_open(&nvim));
+    nvim.keys("y");
+    wait_said(&nvim, "answered");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn what_goes_on_below_can_be_rejected_at_once() {
+    let nvim = start(&format!(
+        "{}\n{{\"await\":\"q\",\"choice\":\"reject_once\"}}",
+        json!({ "permission": {
+            "toolCallId": "t", "title": "Run", "kind": "execute",
+            "rawInput": { "command": "a\n".repeat(300) },
+        }, "as": "q" })
+    ));
+    ask(&nvim);
+    nvim.wait_text("⋯ goes on below");
+    press(&nvim, "n");
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
