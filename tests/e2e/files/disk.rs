@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use super::{Script, check_bytes, last_turn, start, wait_lines};
+use super::{Script, check_bytes, last_turn, start, turn, wait_lines};
 use crate::harness::{Nvim, Project};
 
 /// Has the agent write `content` over `before`, on disk and through a buffer, and checks the bytes.
@@ -183,4 +183,35 @@ fn nuls_reach_a_buffer_through_every_kind_of_edit() {
     ] {
         check_content(before.as_bytes(), after, after.as_bytes(), after.as_bytes());
     }
+}
+
+/// Checks that a write to an open file stays in review over a checkpoint, and that rejecting it
+/// gives the old bytes.
+#[track_caller]
+fn check_reviewed(before: &[u8], content: &str) {
+    let script = Script::new().writes("a.txt", content).turn().done();
+    let project = Project::new().file("a.txt", before).agent("agent", &script);
+    let nvim = start(project, "a.txt");
+    turn(&nvim);
+    turn(&nvim);
+    let count = "return #require('acp').review.hunks()";
+    nvim.wait("the hunk", || nvim.lua(count, ()) == 1);
+    nvim.cmd("Acp reject all");
+    nvim.wait("no hunk", || nvim.lua(count, ()) == 0);
+    nvim.wait("the old bytes", || {
+        std::fs::read(nvim.project.path("a.txt")).is_ok_and(|bytes| bytes == before)
+    });
+    nvim.quit();
+}
+
+#[test]
+fn a_write_to_an_open_file_of_any_encoding_and_size_is_reviewed() {
+    let utf16: Vec<u8> = "\u{feff}one\ntwo\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    check_reviewed(&utf16, "one\n2\n");
+    check_reviewed(b"one\ntwo\n", "one\n2\0\n");
+    let large = "a line of a large file\n".repeat(250_000);
+    check_reviewed(b"one\ntwo\n", &format!("one\n{large}two\n"));
 }

@@ -540,3 +540,20 @@ fn a_late_report_for_a_file_opened_in_the_turn_is_reviewed() {
     assert_eq!(review.ledger.base().to_string(), "a\nb\n");
     assert_eq!(review.ledger.hunks().len(), 1);
 }
+
+#[test]
+fn an_agents_write_that_the_host_sees_as_bytes_stays_in_review() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+    reads(&mut w, "50");
+    writes(&mut w, "51", "a\nB\0\nc\n");
+    shell(&mut w, |_| {});
+    check_hunks(&w, &[(1, "b", "B\0")]);
+    w.ends_turn("end_turn");
+    check_hunks(&w, &[(1, "b", "B\0")]);
+    decide(&mut w, ReviewAction::Reject);
+    shell(&mut w, |_| {});
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"));
+    assert_eq!(w.buffer(F), "a\nb\nc\n");
+    check_hunks(&w, &[]);
+    w.skip();
+}

@@ -267,6 +267,10 @@ impl Workspace {
         let is_known = document.stamp.is_some()
             && document.stamp == disk.stamp
             && change.change.before.mode == change.change.after.mode;
+        if let (true, Some(saved)) = (is_known, &document.saved) {
+            let text = FileState::of_text(saved.clone(), document.state.format);
+            change.change.after.is_this_text(&text);
+        }
         // If another author's change follows, the present text is not this change's alone, unless
         // it is the very file that this change left.
         let told = change

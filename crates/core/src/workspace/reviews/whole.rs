@@ -45,6 +45,14 @@ impl FileState {
         matches!(self.body, Body::Text(_))
     }
 
+    /// Sets the text of a file that this client or Neovim has written, and that the host sees as
+    /// bytes: it is too large to be kept, holds a NUL, or has an encoding that only Neovim reads.
+    pub fn is_this_text(&mut self, text: &FileState) {
+        if matches!(self.body, Body::Bytes { .. }) && text.is_text() {
+            self.body.clone_from(&text.body);
+        }
+    }
+
     /// Returns whether both modes are known and differ.
     pub fn has_other_mode(&self, other: &FileState) -> bool {
         let modes = self.mode.zip(other.mode);
