@@ -165,6 +165,18 @@ impl Chat {
         probe::rest(self.nvim.pid()) - before
     }
 
+    /// Returns what `work` costs in milliseconds: the main thread's CPU time and all threads', until
+    /// Neovim is idle, and the time that `work` takes.
+    pub fn costs(&self, work: impl FnOnce()) -> [f64; 3] {
+        let pid = self.nvim.pid();
+        let before = (probe::rest(pid), probe::all_threads_ms(pid));
+        let started = Instant::now();
+        work();
+        let took = started.elapsed().as_secs_f64() * 1000.0;
+        let main = probe::rest(pid) - before.0;
+        [main, probe::all_threads_ms(pid) - before.1, took]
+    }
+
     /// Returns the value of `key` in an agent's report.
     pub fn reported(&self, key: &str) -> Option<f64> {
         let report = self.nvim.project.report("bench").into_iter();

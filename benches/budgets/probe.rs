@@ -22,6 +22,17 @@ pub fn main_thread_ms(pid: u32) -> f64 {
     nanoseconds as f64 / 1e6
 }
 
+/// Returns the milliseconds of CPU all threads of a process have used; those of threads that have
+/// ended are missing.
+pub fn all_threads_ms(pid: u32) -> f64 {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("the process lives");
+    let times = tasks.flatten().filter_map(|task| {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    times.sum::<f64>() / 1e6
+}
+
 /// Waits until the main thread is idle, and returns its time.
 pub fn rest(pid: u32) -> f64 {
     let deadline = Instant::now() + PATIENCE;

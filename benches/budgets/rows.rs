@@ -39,7 +39,11 @@ const MS: &str = "ms";
 pub const ROWS: &[Row] = &[
     Row {
         name: "burst",
-        figures: &[figure("5,000 chunks of 40 bytes in a burst", MS, 40.0)],
+        figures: &[
+            figure("5,000 chunks of 40 bytes in a burst", MS, 25.0),
+            figure("… all threads", MS, 60.0),
+            figure("… until the last is on the screen", MS, 60.0),
+        ],
         measure: burst,
     },
     Row {
@@ -52,7 +56,11 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "tools",
-        figures: &[figure("500 tool calls, updates, content", MS, 30.0)],
+        figures: &[
+            figure("500 tool calls, updates, content", MS, 20.0),
+            figure("… all threads", MS, 80.0),
+            figure("… until the last is on the screen", MS, 80.0),
+        ],
         measure: tools,
     },
     Row {
@@ -117,14 +125,20 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "1mb",
-        figures: &[figure("one message of 1 MB", MS, 25.0)],
+        figures: &[
+            figure("one message of 1 MB", MS, 25.0),
+            figure("… all threads", MS, 100.0),
+            figure("… until its end is on the screen", MS, 40.0),
+        ],
         measure: one_megabyte,
     },
     Row {
         name: "16mb",
         figures: &[
-            figure("one message of 16 MB, longest stall", MS, 8.0),
-            figure("… peak memory", "MB", 150.0),
+            figure("one message of 16 MB, longest stall", MS, 4.0),
+            figure("… peak memory", "MB", 130.0),
+            figure("… all threads", MS, 800.0),
+            figure("… until its end is on the screen", MS, 600.0),
         ],
         measure: sixteen_megabytes,
     },
@@ -200,11 +214,11 @@ fn say(bytes: usize, chunk: usize, every_us: u64) -> Json {
 fn burst(client: Client) -> Measured {
     let script = Script::new([say(200_000, 40, 0), end("burst")]);
     let chat = client.chat(Project::new(), &script);
-    let cost = chat.cost(|| {
+    let costs = chat.costs(|| {
         chat.go();
         chat.wait_end("burst");
     });
-    chat.measured([cost])
+    chat.measured(costs)
 }
 
 fn stream(client: Client) -> Measured {
@@ -266,11 +280,11 @@ fn tools(client: Client) -> Measured {
     ]);
     let script = Script::new([json!({"repeat": 500, "do": steps}), end("tools")]);
     let chat = client.chat(Project::new(), &script);
-    let cost = chat.cost(|| {
+    let costs = chat.costs(|| {
         chat.go();
         chat.wait_end("tools");
     });
-    chat.measured([cost])
+    chat.measured(costs)
 }
 
 const LINES: usize = 2000;
@@ -372,11 +386,11 @@ fn one_megabyte(client: Client) -> Measured {
         end("message"),
     ];
     let chat = client.chat(Project::new(), &Script::new(steps));
-    let cost = chat.cost(|| {
+    let costs = chat.costs(|| {
         chat.go();
         chat.wait_end("message");
     });
-    chat.measured([cost])
+    chat.measured(costs)
 }
 
 fn sixteen_megabytes(client: Client) -> Measured {
@@ -385,19 +399,21 @@ fn sixteen_megabytes(client: Client) -> Measured {
         end("message"),
     ];
     let chat = client.chat(Project::new(), &Script::new(steps));
-    chat.go();
     let mut longest = Duration::ZERO;
-    chat.wait("the end", || {
-        for _ in 0..4 {
-            let asked = Instant::now();
-            chat.nvim.lua("return 1", ());
-            longest = longest.max(asked.elapsed());
-            thread::sleep(Duration::from_millis(1));
-        }
-        chat.nvim.screen().has("END-OF-message")
+    let [_, all, took] = chat.costs(|| {
+        chat.go();
+        chat.wait("the end", || {
+            for _ in 0..4 {
+                let asked = Instant::now();
+                chat.nvim.lua("return 1", ());
+                longest = longest.max(asked.elapsed());
+                thread::sleep(Duration::from_millis(1));
+            }
+            chat.nvim.screen().has("END-OF-message")
+        });
     });
     let memory = probe::peak_memory_mb(chat.nvim.pid());
-    chat.measured([ms(longest), memory])
+    chat.measured([ms(longest), memory, all, took])
 }
 
 fn long_chat(client: Client) -> Measured {
