@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The rooms of the core, lowest first: a room may name rooms in its own row and below.
 const LAYERS: [&[&str]; 10] = [
     &["text", "form"],
-    &["spine"],
+    &["spine", "code"],
     &["render"],
     &["questions", "workspace", "terminals"],
     &["tools", "conversation"],

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use nvim_oxi::mlua;
+use nvim_oxi::mlua::{self, Value};
 
 use super::chats::{Chat, get, with};
 use super::kit::{buffer, user, window};
@@ -15,7 +15,7 @@ use super::state::send;
 use super::{folds, input, layout, lines};
 use acp_core::event::Event;
 use acp_core::spine::ids::SessionKey;
-use acp_core::spine::view::{ChatOp, Line};
+use acp_core::spine::view::{ChatOp, Line, Span};
 use acp_edge::panics;
 
 /// The marker of a list item: wrapped lines start behind it.
@@ -36,6 +36,7 @@ pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
         rows: 0,
         spans: Rc::default(),
         links: Rc::default(),
+        seen: 0..0,
         title: vec![(agent.into(), "AcpTitle"), ("starting".into(), "AcpDim")],
         attached: Vec::new(),
         is_plain: false,
@@ -67,6 +68,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
         chat.rows = 0;
         chat.spans.borrow_mut().clear();
         chat.links.borrow_mut().clear();
+        chat.seen = 0..0;
         send(Event::ChatEmpty { session: key });
     }
     if !has_input {
@@ -149,6 +151,10 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
                 } => {
                     result = result.and(splice(&chat, &mut rows, start, removed, &lines));
                 }
+                ChatOp::Colours { .. } if chat.is_plain => {}
+                ChatOp::Colours { start, lines } => {
+                    result = result.and(colour(&chat, start, &lines));
+                }
                 fold => folds.push(fold),
             }
         }
@@ -211,6 +217,18 @@ pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
     api("nvim_win_set_cursor", (win, end))
 }
 
+/// Replaces the highlights of lines, which Neovim draws again if they are visible.
+fn colour(chat: &Chat, start: usize, lines: &[Vec<Span>]) -> mlua::Result<()> {
+    let marks = LineHighlights::of(lines.iter())?;
+    chat.spans.borrow_mut().splice(start, lines.len(), marks);
+    let range = nvim::lua().create_sequence_from([start, start + lines.len()])?;
+    let opts = nvim::table([
+        ("buf", nvim::value(chat.transcript)),
+        ("range", Value::Table(range)),
+    ])?;
+    api("nvim__redraw", opts)
+}
+
 fn splice(
     chat: &Chat,
     rows: &mut usize,
@@ -220,7 +238,7 @@ fn splice(
 ) -> mlua::Result<()> {
     let marks = match chat.is_plain {
         true => LineHighlights::none(new.len()),
-        false => LineHighlights::of(new)?,
+        false => LineHighlights::of(new.iter().map(|line| &line.spans))?,
     };
     let buf = chat.transcript;
     chat.spans.borrow_mut().splice(start, removed, marks);

@@ -2,15 +2,20 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::kit::window;
 use super::spans::Spans;
 use super::state;
+use acp_core::event::Event;
 use acp_core::render::links::Links;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::Group;
+
+/// The rows that windows show are reported as multiples of this number.
+const ROWS: usize = 16;
 
 /// All chats, and the session that each tab page shows.
 #[derive(Debug, Default)]
@@ -31,6 +36,8 @@ pub struct Chat {
     pub rows: usize,
     pub spans: Rc<RefCell<Spans>>,
     pub links: Rc<RefCell<Links>>,
+    /// The rows that a window shows, as the core knows them.
+    pub seen: Range<usize>,
     pub title: Vec<(OneLine, Group)>,
     /// The names of the next prompt's attachments.
     pub attached: Vec<OneLine>,
@@ -38,6 +45,19 @@ pub struct Chat {
     pub is_plain: bool,
     /// The agent's id for the session, if the user opened it by that.
     pub past: Option<String>,
+}
+
+impl Chat {
+    /// Reports the rows that a window shows, for their highlights. They are rounded, so that a
+    /// transcript that scrolls line by line reports few.
+    pub fn show_rows(&mut self, key: SessionKey, rows: &Range<usize>) {
+        let rows = rows.start - rows.start % ROWS..rows.end.next_multiple_of(ROWS);
+        if self.seen != rows {
+            self.seen = rows.clone();
+            let session = key;
+            state::send(Event::ChatSeen { session, rows });
+        }
+    }
 }
 
 thread_local! {

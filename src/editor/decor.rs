@@ -3,6 +3,7 @@
 //! Invariant: the callbacks change nothing; each mark lives for one redraw.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Table, Value};
@@ -26,7 +27,10 @@ pub fn start() -> mlua::Result<()> {
         define_groups()
     })?;
     let namespace = nvim::namespace("acp_chat")?;
-    let on_win = guard::callback("on_win", |args: (Value, i32, i32)| Ok(enter(args.2)))?;
+    let on_win = guard::callback("on_win", |args: (Value, i32, i32, i64, i64)| {
+        let row = |row: i64| usize::try_from(row).unwrap_or_default();
+        Ok(enter(args.2, &(row(args.3)..row(args.4) + 1)))
+    })?;
     let opts = nvim::table([("ephemeral", Value::Boolean(true))])?;
     let on_line = guard::callback("on_line", move |args: (Value, i32, i32, usize)| {
         line(namespace, args.2, args.3, &opts)
@@ -55,13 +59,14 @@ pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
     GROUPS.iter().chain(markdown::GROUPS).copied()
 }
 
-/// Returns whether a window shows a transcript: this provider draws no other windows.
-fn enter(buf: i32) -> bool {
+/// Returns whether a window shows a transcript: this provider draws no other windows. Reports the
+/// rows that it shows.
+fn enter(buf: i32, rows: &Range<usize>) -> bool {
     let spans = chats::with(|chats| {
-        let mut chats = chats.by_session.values();
-        chats
-            .find(|chat| chat.transcript == buf)
-            .map(|chat| chat.spans.clone())
+        let mut chats = chats.by_session.iter_mut();
+        let (key, chat) = chats.find(|(_, chat)| chat.transcript == buf)?;
+        chat.show_rows(*key, rows);
+        Some(chat.spans.clone())
     });
     let is_chat = spans.is_some();
     DRAWN.set(spans);

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use nvim_oxi::mlua;
 
 use super::nvim::api;
-use acp_core::spine::view::{Group, Line};
+use acp_core::spine::view::{Group, Span};
 
 /// The highlights of all rows.
 #[derive(Debug, Default)]
@@ -56,12 +56,12 @@ impl LineHighlights {
         }
     }
 
-    /// Returns the highlights of `lines`; the part of a line beyond 64 KiB has none.
-    pub fn of(lines: &[Line]) -> mlua::Result<Self> {
+    /// Returns the highlights of lines with these spans; the part of a line beyond 64 KiB has none.
+    pub fn of<'a>(lines: impl Iterator<Item = &'a Vec<Span>>) -> mlua::Result<Self> {
         let mut all = Self::default();
-        for line in lines {
+        for spans in lines {
             let before = all.marks.len();
-            for span in &line.spans {
+            for span in spans {
                 let Ok(start) = u16::try_from(span.start) else {
                     break;
                 };

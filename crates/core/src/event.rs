@@ -1,7 +1,9 @@
 //! The events that reach the core.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
+use crate::code::Colours;
 use crate::conversation::agent::Limits;
 use crate::conversation::history::state::Wish;
 use crate::conversation::login::LoginStep;
@@ -233,6 +235,11 @@ pub enum Event {
     ChatEmpty {
         session: SessionKey,
     },
+    /// A window shows these rows of a transcript, or some of them.
+    ChatSeen {
+        session: SessionKey,
+        rows: Range<usize>,
+    },
     /// A new window shows a transcript: send its folds.
     FoldsWanted {
         session: SessionKey,
@@ -385,10 +392,10 @@ pub enum Event {
         token: Token<reply::DiffRead>,
         result: Result<String, String>,
     },
-    /// A language was loaded; if that failed, its code is not highlighted.
-    LanguageReady {
-        language: String,
-        result: Result<(), String>,
+    /// The answer to `Highlight`; without a result, the code stays plain.
+    Highlighted {
+        token: Token<reply::Highlighted>,
+        result: Option<Colours>,
     },
 
     /// A task or callback panicked with this message; the panic was caught.

@@ -3,6 +3,7 @@
 //!
 //! Invariant: no clock, no I/O, no randomness, no Neovim; the same events give the same effects.
 
+pub mod code;
 pub mod conversation;
 pub mod event;
 mod flow;

@@ -60,9 +60,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
     model.tell_progress(is_frame || is_terminal, fx);
     model.workspace.tell_tracked(fx);
     model.conversation.keep_history(fx);
-    for language in model.view.languages.take_wanted() {
-        fx.push(Effect::Host(HostEffect::Preload { language }));
-    }
+    model.request_colours(fx);
     model.wake_if_dirty(fx);
 }
 
@@ -180,6 +178,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             }
             model.view.frame.chat_is_empty(session);
         }
+        Event::ChatSeen { session, rows } => model.chat_seen(session, rows),
         Event::FoldsWanted { session } => {
             model.view.frame.folds_wanted.insert(session);
         }
@@ -247,7 +246,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         Event::Committed { files } => model.workspace.committed(files),
         Event::ReviewsKept { root, files } => model.workspace.reviews_kept(&root, files, fx),
         Event::Terminal(event) => model.terminals.apply(event, fx),
-        Event::LanguageReady { language, result } => language_ready(model, &language, result, fx),
+        Event::Highlighted { token, result } => model.highlighted(token, result),
         Event::Log { level, line } => fx.push(log(level, line)),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::Edited { buf, token, result } => {
@@ -511,14 +510,6 @@ fn response(
             let line = format!("a response to no request of ours: id {id}");
             fx.push(log(Level::Warn, line));
         }
-    }
-}
-
-/// Updates the texts that waited for a language, or logs the error.
-fn language_ready(model: &mut Model, language: &str, result: Result<(), String>, fx: &mut Effects) {
-    match result {
-        Ok(()) => model.language_loaded(language),
-        Err(why) => fx.push(log(Level::Error, format!("code in {language}: {why}"))),
     }
 }
 

@@ -54,8 +54,8 @@ use self::project::Projects;
 pub use self::quiescence::Quiescence;
 use self::quiescence::Writers;
 use self::terminal::Terminals;
+use acp_core::code::Code;
 use acp_core::event::Event;
-use acp_core::render::markdown;
 use acp_core::spine::effect::{HostEffect, Level};
 use acp_core::spine::ids::AgentKey;
 use acp_core::spine::pending::{Token, reply};
@@ -291,7 +291,7 @@ impl Host {
             HostEffect::ShutOutOfTools { session } => self.mcp.shut_out(session),
             HostEffect::AnswerTool { id, result } => self.mcp.answer(id, result),
             HostEffect::ReportTool { id, progress } => self.mcp.report(id, progress),
-            HostEffect::Preload { language } => self.preload(language),
+            HostEffect::Highlight { token, code } => self.highlight(token, code),
             HostEffect::Log { level, line } => self.say(level, &line),
         }
     }
@@ -367,16 +367,12 @@ impl Host {
         });
     }
 
-    fn preload(&self, language: String) {
+    /// Highlights code; if that panics, the code stays plain.
+    fn highlight(&self, token: Token<reply::Highlighted>, code: Code) {
         let kit = self.kit.clone();
-        self.kit.spawn("a language", async move {
-            let name = language.clone();
-            let work = move || markdown::preload(&name);
-            let done = kit.blocking("a language", work).await;
-            kit.inbox.send(Event::LanguageReady {
-                language,
-                result: done.ok_or_else(|| "its definition could not be loaded".to_owned()),
-            });
+        self.kit.spawn("highlighting", async move {
+            let result = kit.blocking("highlighting", || code.highlight()).await;
+            kit.inbox.send(Event::Highlighted { token, result });
         });
     }
 

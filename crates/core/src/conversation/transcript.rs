@@ -9,6 +9,7 @@ mod entry;
 use std::collections::{BTreeSet, HashMap};
 
 pub use self::entry::{Entry, Message};
+use crate::code::Colours;
 use crate::conversation::family::Family;
 use crate::conversation::history::news::News;
 use crate::conversation::plan::Plans;
@@ -94,24 +95,17 @@ impl Transcript {
         self.dirty = (0..self.entries.len()).collect();
     }
 
-    /// Marks the entries that waited for a language as dirty.
-    pub fn language_came(&mut self) {
-        for (index, entry) in self.entries.iter_mut().enumerate() {
-            let is_dirty = match entry {
-                Entry::User(message) | Entry::Agent(message) | Entry::Thought(message) => {
-                    message.markdown.language_came();
-                    message.markdown.is_dirty()
-                }
-                Entry::Tool(tool) => tool.texts.language_came(),
-                Entry::Plan(_)
-                | Entry::Notice { .. }
-                | Entry::Along { .. }
-                | Entry::Unknown { .. } => false,
-            };
-            if is_dirty {
-                self.dirty.insert(index);
+    /// Applies the highlights of an entry's code; see
+    /// [`crate::render::markdown::Markdown::set_colours`].
+    pub fn set_colours(&mut self, index: usize, number: u64, colours: Option<Colours>) {
+        match self.entries.get_mut(index) {
+            Some(Entry::User(message) | Entry::Agent(message) | Entry::Thought(message)) => {
+                message.markdown.set_colours(number, colours);
             }
+            Some(Entry::Tool(tool)) => tool.texts.set_colours(number, colours),
+            _ => return,
         }
+        self.dirty.insert(index);
     }
 
     /// Appends an entry; this completes the message before it.

@@ -1,9 +1,10 @@
-//! A tool call's content as displayed: texts and diffs, rendered incrementally like messages.
+//! A tool call's content as displayed: texts, rendered incrementally like messages, and diffs.
 //!
 //! Invariant: content not yet rendered is shown as plain lines, so display is never delayed; only
 //! the displayed part of a long text is kept.
 
-use crate::render::markdown::{self, Languages, Markdown};
+use crate::code::{Code, Colours};
+use crate::render::markdown::{self, Markdown};
 use crate::render::tooldiff::ToolDiff;
 use crate::spine::view::Line;
 use acp::{Content, Location, ToolContent};
@@ -78,34 +79,41 @@ impl Contents {
 
     /// Renders new content within the budget of [`Markdown::render`]; returns `false` if some is
     /// left.
-    pub fn render(&mut self, budget: usize, languages: &mut Languages) -> bool {
-        let mut items = self.items.iter_mut().filter(|item| item.is_dirty());
-        let Some(item) = items.next() else {
+    pub fn render(&mut self, budget: usize) -> bool {
+        let mut texts = self.items.iter_mut().filter_map(|item| match item {
+            Item::Text(text) if text.markdown.is_dirty() => Some(text),
+            _ => None,
+        });
+        let Some(text) = texts.next() else {
             return true;
         };
-        match item {
-            Item::Text(text) => text.render(budget, languages),
-            Item::Diff(diff) => diff.render(budget, languages),
-            Item::Plain => {}
-        }
-        !item.is_dirty() && items.next().is_none()
+        text.render(budget);
+        !text.markdown.is_dirty() && texts.next().is_none()
     }
 
     /// Returns whether everything is rendered.
     pub fn is_rendered(&self) -> bool {
-        !self.items.iter().any(Item::is_dirty)
+        let mut items = self.items.iter();
+        !items.any(|item| matches!(item, Item::Text(text) if text.markdown.is_dirty()))
     }
 
-    /// Marks code dirty after a language was reported; returns whether anything is left to render.
-    pub fn language_came(&mut self) -> bool {
-        for item in &mut self.items {
-            match item {
-                Item::Text(text) => text.markdown.language_came(),
-                Item::Diff(diff) => diff.language_came(),
-                Item::Plain => {}
-            }
+    /// Returns the next code to highlight, as [`Markdown::next_code`].
+    pub fn next_code(&mut self, number: u64) -> Option<Code> {
+        self.items.iter_mut().find_map(|item| match item {
+            Item::Text(text) => text.markdown.next_code(&(0..usize::MAX), number),
+            Item::Diff(diff) => diff.next_code(number),
+            Item::Plain => None,
+        })
+    }
+
+    /// Applies highlights, as [`Markdown::set_colours`].
+    pub fn set_colours(&mut self, number: u64, colours: Option<Colours>) {
+        let mut items = self.items.iter_mut();
+        match items.find(|item| item.awaits(number)) {
+            Some(Item::Text(text)) => text.markdown.set_colours(number, colours),
+            Some(Item::Diff(diff)) => diff.set_colours(colours),
+            Some(Item::Plain) | None => {}
         }
-        !self.is_rendered()
     }
 
     /// Returns the lines of the text at an index, and the number of lines not shown.
@@ -156,10 +164,10 @@ impl Item {
         *self = Item::Text(known);
     }
 
-    fn is_dirty(&self) -> bool {
+    fn awaits(&self, number: u64) -> bool {
         match self {
-            Item::Text(text) => text.markdown.is_dirty(),
-            Item::Diff(diff) => diff.is_dirty(),
+            Item::Text(text) => text.markdown.awaits(number),
+            Item::Diff(diff) => diff.awaits(number),
             Item::Plain => false,
         }
     }
@@ -191,8 +199,8 @@ impl Text {
         lines
     }
 
-    fn render(&mut self, budget: usize, languages: &mut Languages) {
-        if let Some(change) = self.markdown.render(budget, languages) {
+    fn render(&mut self, budget: usize) {
+        if let Some(change) = self.markdown.render(budget) {
             let end = change.start + change.removed;
             self.lines.splice(change.start..end, change.lines);
         }
@@ -240,7 +248,6 @@ mod tests {
     /// Sets texts in sequence, renders a little in between, and checks the lines.
     fn check(texts: &[String]) {
         let mut contents = Contents::default();
-        let mut languages = Languages::default();
         for text in texts {
             contents.set(&[ToolContent::Content(Content::Text(text.clone()))]);
             for _ in 0..3 {
@@ -252,15 +259,15 @@ mod tests {
                 let all = contents.all_lines(0, text);
                 let all: Vec<&str> = all.iter().map(|line| line.text.as_str()).collect();
                 assert_eq!(all, want);
-                contents.render(1, &mut languages);
+                contents.render(1);
             }
         }
-        while !contents.render(1, &mut languages) {}
+        while !contents.render(1) {}
         let whole = contents.lines(0);
         let mut again = Contents::default();
         let last = texts.last().map(|text| Content::Text(text.clone()));
         again.set(&[ToolContent::Content(last.expect("a text"))]);
-        while !again.render(usize::MAX, &mut languages) {}
+        while !again.render(usize::MAX) {}
         assert_eq!(whole, again.lines(0));
     }
 

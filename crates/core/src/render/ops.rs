@@ -4,12 +4,12 @@
 //! consecutive changes are merged, because each operation costs the editor a call; folds are in
 //! rows of the final text, because they are created last.
 
-use crate::spine::view::{ChatOp, FoldState, Line};
+use crate::spine::view::{ChatOp, FoldState, Line, Span};
 
 /// Changes of one transcript.
 #[derive(Debug, Default)]
 pub struct Ops {
-    splices: Vec<Splice>,
+    changes: Vec<Change>,
     /// Created or toggled in this order.
     folds: Vec<Fold>,
 }
@@ -22,6 +22,16 @@ struct Fold {
     state: FoldState,
     /// The fold exists.
     is_known: bool,
+}
+
+#[derive(Debug)]
+enum Change {
+    Splice(Splice),
+    /// Other highlights of the lines from `start`.
+    Colours {
+        start: usize,
+        lines: Vec<Vec<Span>>,
+    },
 }
 
 #[derive(Debug)]
@@ -40,11 +50,16 @@ impl Ops {
             removed,
             lines,
         };
-        let rest = match self.splices.last_mut() {
-            Some(last) => last.take_in(new),
-            None => Some(new),
+        let rest = match self.changes.last_mut() {
+            Some(Change::Splice(last)) => last.take_in(new),
+            _ => Some(new),
         };
-        self.splices.extend(rest);
+        self.changes.extend(rest.map(Change::Splice));
+    }
+
+    /// Replaces the highlights of the lines from row `start`.
+    pub fn colour(&mut self, start: usize, lines: Vec<Vec<Span>>) {
+        self.changes.push(Change::Colours { start, lines });
     }
 
     /// Creates a fold of rows `start..end`.
@@ -76,10 +91,13 @@ impl Ops {
     }
 
     pub fn into_ops(self) -> Vec<ChatOp> {
-        let splices = self.splices.into_iter().map(|splice| ChatOp::Splice {
-            start: splice.start,
-            removed: splice.removed,
-            lines: splice.lines,
+        let changes = self.changes.into_iter().map(|change| match change {
+            Change::Splice(splice) => ChatOp::Splice {
+                start: splice.start,
+                removed: splice.removed,
+                lines: splice.lines,
+            },
+            Change::Colours { start, lines } => ChatOp::Colours { start, lines },
         });
         let folds = self.folds.into_iter();
         let folds = folds.map(|fold| {
@@ -91,7 +109,7 @@ impl Ops {
                 true => ChatOp::TurnFold { start, end, state },
             }
         });
-        splices.chain(folds).collect()
+        changes.chain(folds).collect()
     }
 
     fn move_folds(&mut self, start: usize, removed: usize, added: usize) {

@@ -1,15 +1,15 @@
 //! A diff in a tool call's content, as lines of the transcript: hunks with context, changed words
 //! marked, the code highlighted, each line linked to its place in the file.
 //!
-//! Invariant: the texts are compared once, and highlighted incrementally; lines not yet highlighted
-//! are still shown.
+//! Invariant: the texts are compared once, and highlighted once, outside the core thread; they are
+//! shown before.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::render::markdown::{CodeLines, Languages};
+use crate::code::{self, Code, Colours};
 use crate::render::toolview::{shown_path, whole_line};
 use crate::spine::view::{Group, Line, Link, Span};
 use crate::text::diff::{Hunk, hunks, words};
@@ -39,16 +39,16 @@ pub struct ToolDiff {
     deletes: bool,
     /// The row of the file where its texts begin, if known.
     place: Option<u32>,
-    /// Number of highlighted rows.
-    lit: usize,
-    code: Option<Sides>,
+    lit: Lit,
 }
 
-/// The code before and after, up to the last highlighted line.
-#[derive(Debug, Clone)]
-struct Sides {
-    old: CodeLines,
-    new: CodeLines,
+/// Whether a diff is highlighted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lit {
+    No,
+    /// It will be: the number of the request.
+    Asked(u64),
+    Done,
 }
 
 #[derive(Debug, Clone)]
@@ -96,8 +96,7 @@ impl ToolDiff {
             deletes,
             // Without an old text, the new one is the whole file.
             place: old.is_none_or(str::is_empty).then_some(0),
-            lit: 0,
-            code: None,
+            lit: Lit::No,
         }
     }
 
@@ -123,47 +122,37 @@ impl ToolDiff {
         self.place = Some(if is_whole { 0 } else { row });
     }
 
-    /// Returns whether some rows are not highlighted.
-    pub fn is_dirty(&self) -> bool {
-        self.lit < self.rows.len()
+    /// Returns its code to highlight, the first time.
+    pub fn next_code(&mut self, number: u64) -> Option<Code> {
+        if self.lit != Lit::No || self.rows.is_empty() {
+            return None;
+        }
+        self.lit = Lit::Asked(number);
+        let name = self.path.file_name().unwrap_or_default();
+        let rows = self.rows.iter().map(|row| match row.kind {
+            Kind::Gap => code::Row::Gap,
+            Kind::Context => code::Row::Same(row.text.clone()),
+            Kind::Removed => code::Row::Removed(row.text.clone()),
+            Kind::Added => code::Row::Added(row.text.clone()),
+        });
+        Some(Code::Diff(code::Diff {
+            name: name.to_string_lossy().into_owned(),
+            rows: rows.collect(),
+        }))
     }
 
-    /// Restarts the highlighting if it waits for a language.
-    pub fn language_came(&mut self) {
-        if self.code.as_ref().is_some_and(|code| code.new.is_waiting()) {
-            (self.code, self.lit) = (None, 0);
-        }
+    /// Returns whether the request with this number is pending.
+    pub fn awaits(&self, number: u64) -> bool {
+        self.lit == Lit::Asked(number)
     }
 
-    /// Highlights the next rows: about `budget` bytes, at least one row.
-    pub fn render(&mut self, budget: usize, languages: &mut Languages) {
-        let path = &self.path;
-        let code = self.code.get_or_insert_with(|| Sides::of(path, languages));
-        if !code.new.is_highlighted() {
-            self.lit = self.rows.len();
-            return;
-        }
-        let mut spent = 0;
-        let before = self.lit.checked_sub(1).and_then(|at| self.rows.get(at));
-        let mut last = before.map(|row| row.kind);
-        for row in self.rows.iter_mut().skip(self.lit) {
-            if spent >= budget.max(1) {
-                break;
+    /// Applies the highlights, if there are any.
+    pub fn set_colours(&mut self, colours: Option<Colours>) {
+        self.lit = Lit::Done;
+        if let Some(Colours::Diff(spans)) = colours {
+            for (row, spans) in self.rows.iter_mut().zip(spans) {
+                row.code = spans;
             }
-            match (row.kind, last) {
-                (Kind::Gap, _) => *code = Sides::of(path, languages),
-                (Kind::Removed, Some(Kind::Removed)) => {}
-                (Kind::Removed, _) => code.old = code.new.clone(),
-                _ => {}
-            }
-            row.code = match row.kind {
-                Kind::Gap => Vec::new(),
-                Kind::Removed => code.old.line(&row.text),
-                Kind::Context | Kind::Added => code.new.line(&row.text),
-            };
-            spent += row.text.len() + 1;
-            last = Some(row.kind);
-            self.lit += 1;
         }
     }
 
@@ -249,19 +238,6 @@ impl ToolDiff {
                 .place
                 .zip(at)
                 .map(|(place, at)| place.saturating_add(at)),
-        }
-    }
-}
-
-impl Sides {
-    fn of(path: &Path, languages: &mut Languages) -> Self {
-        // Names of one or two letters could match a language by accident.
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_telling = name.contains('.') || name.len() > 2;
-        let new = CodeLines::of(if is_telling { &name } else { "" }, languages);
-        Self {
-            old: new.clone(),
-            new,
         }
     }
 }

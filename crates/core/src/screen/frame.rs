@@ -48,15 +48,6 @@ impl Model {
                 .any(|key| self.view.frame.titles.get(key) != Some(&self.chat_title(*key)))
     }
 
-    /// Handles the loading of a language: texts that waited for it become dirty.
-    pub(crate) fn language_loaded(&mut self, language: &str) {
-        self.view.languages.loaded(language);
-        for session in self.conversation.sessions.values_mut() {
-            session.transcript.language_came();
-        }
-        self.view.frame.question_is_plain |= !self.question_is_rendered();
-    }
-
     /// Composes the frame that the editor requested, or a slice of it.
     pub(crate) fn compose(&mut self, fx: &mut Effects) {
         self.view.frame.woken = false;
@@ -77,6 +68,7 @@ impl Model {
             self.view.frame.composing = Some(composing);
             return;
         }
+        self.view.code.is_due = true;
         self.view.frame.behind = if more { self.view.frame.behind + 1 } else { 0 };
         let mut frame = Frame::default();
         self.chat_patches(composing.chats, &mut frame);
@@ -129,7 +121,6 @@ impl Model {
         };
         let mut means = Means {
             budget: &mut composing.budget,
-            languages: &mut self.view.languages,
             ops: composing.chats.entry(*key).or_default(),
             cwd: &session.spec.cwd,
         };

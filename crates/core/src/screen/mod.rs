@@ -1,5 +1,6 @@
 //! What the user and the public API see, composed of all rooms.
 
+mod code;
 mod follow;
 mod frame;
 mod questions;

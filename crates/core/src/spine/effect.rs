@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::code::Code;
 use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
 use crate::spine::history::{Granted, HistoryOrder};
 use crate::spine::ids::{AgentKey, BufId, QuestionId, SessionKey, TerminalKey, ToolUseId, TurnKey};
@@ -132,8 +133,11 @@ pub enum HostEffect {
         token: Token<reply::DiffRead>,
         folder: PathBuf,
     },
-    /// Runs [`crate::render::markdown::preload`] for a language; answered by `LanguageReady`.
-    Preload { language: String },
+    /// Runs [`Code::highlight`]; answered by `Highlighted`.
+    Highlight {
+        token: Token<reply::Highlighted>,
+        code: Code,
+    },
     /// Offers these tools from now on, and notifies connected agents.
     OfferTools(std::sync::Arc<[ToolSpec]>),
     /// Admits connections with this token for this session. The server listens once this is done.

@@ -31,6 +31,8 @@ pub mod reply {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum DiffRead {}
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Highlighted {}
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum History {}
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Timer {}
@@ -86,6 +88,10 @@ impl<R: Copy + Eq + Hash, J> Pending<R, J> {
 
     pub fn get(&self, token: Token<R>) -> Option<&J> {
         self.all.get(&token)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 
     pub fn values(&self) -> impl Iterator<Item = &J> {

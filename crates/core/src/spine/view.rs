@@ -205,6 +205,8 @@ pub enum ChatOp {
         removed: usize,
         lines: Vec<Line>,
     },
+    /// Replaces the highlights of the lines from row `start`.
+    Colours { start: usize, lines: Vec<Vec<Span>> },
     /// Creates a fold of rows `start..end`; its first row stays visible. Folds can be nested.
     Fold {
         start: usize,

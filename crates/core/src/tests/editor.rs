@@ -3,6 +3,7 @@
 //! Invariant: every change of a buffer is reported as `src/editor` does, in the same order.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
@@ -46,6 +47,10 @@ pub struct Editor {
     pub attached: BTreeMap<SessionKey, Vec<String>>,
     /// The turn whose undo the user was asked about, and the question.
     pub asked: Option<(TurnKey, UndoView)>,
+    /// The rows of each chat that a window shows, if not all.
+    pub sees: Option<Range<usize>>,
+    /// The rows that were reported.
+    seen: BTreeMap<SessionKey, Range<usize>>,
     /// A frame was requested and has not arrived.
     pub is_asking: bool,
     /// A line that the user's save hook appends to a file, once.
@@ -408,11 +413,18 @@ impl Editor {
     }
 
     /// Applies a frame, as `src/editor` does.
-    pub fn shows(&mut self, frame: Frame) {
+    pub fn shows(&mut self, frame: Frame, out: &mut Vec<Event>) {
         self.is_asking = false;
         for patch in frame.patches {
             match patch {
-                Patch::Chat { session, ops } => self.chats.entry(session).or_default().apply(ops),
+                Patch::Chat { session, ops } => {
+                    let chat = self.chats.entry(session).or_default();
+                    chat.apply(ops);
+                    let rows = self.sees.clone().unwrap_or(0..chat.lines.len());
+                    if self.seen.insert(session, rows.clone()) != Some(rows.clone()) {
+                        out.push(Event::ChatSeen { session, rows });
+                    }
+                }
                 Patch::ChatTitle { session, title } => {
                     let parts: Vec<String> =
                         title.into_iter().map(|(text, _)| text.into()).collect();

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::screen::Chat;
+use super::screen::{ALL, Chat};
 use super::steps::{Step, can, step};
 use super::story::Story;
 use super::world::{S1, World};
@@ -12,7 +12,6 @@ use crate::conversation::history::state::{Query, Source, Wish};
 use crate::conversation::plan::Place;
 use crate::conversation::transcript::Transcript;
 use crate::event::Event;
-use crate::model::Model;
 use crate::spine::history::{Granted, Past};
 use crate::spine::ids::SessionKey;
 use crate::spine::view::{Line, Link};
@@ -28,8 +27,8 @@ fn outlived(lines: Vec<Line>) -> Vec<Line> {
     lines
 }
 
-fn shown(model: &Model, transcript: &Transcript) -> Vec<Line> {
-    outlived(Chat::of(transcript, &model.view.languages, "/p".as_ref(), true).lines)
+fn shown(transcript: &Transcript) -> Vec<Line> {
+    outlived(Chat::of(transcript, "/p".as_ref(), true, ALL).lines)
 }
 
 /// Checks that the session's record restores the transcript it has now.
@@ -55,8 +54,8 @@ fn check_kept(w: &mut World, session: SessionKey) {
     };
     let mut back = Transcript::default();
     crate::conversation::history::restore(&mut back, &past);
-    let want = shown(&w.model, &there.transcript);
-    let got = shown(&w.model, &back);
+    let want = shown(&there.transcript);
+    let got = shown(&back);
     let texts = |lines: &[Line]| {
         lines
             .iter()
@@ -209,7 +208,7 @@ fn check_record(w: &World, said: &[&str]) {
     let past = Past::of(w.records.files.values().next().unwrap()).unwrap();
     let mut back = Transcript::default();
     crate::conversation::history::restore(&mut back, &past);
-    let texts: Vec<String> = shown(&w.model, &back)
+    let texts: Vec<String> = shown(&back)
         .into_iter()
         .map(|line| line.text.into())
         .filter(|text: &String| !text.is_empty())

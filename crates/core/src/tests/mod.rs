@@ -22,6 +22,7 @@ mod wholes;
 mod world;
 
 mod catalog;
+mod colours;
 mod composer;
 mod elicitation;
 mod feedback;
@@ -31,7 +32,6 @@ mod follow;
 mod frames;
 mod history;
 mod hostile;
-mod languages;
 mod lifecycle;
 mod login;
 mod notices;

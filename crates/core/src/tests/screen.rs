@@ -4,10 +4,10 @@
 //! with the lines as Neovim's do.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::path::Path;
 
 use crate::conversation::transcript::{Entry, Transcript};
-use crate::render::markdown::Languages;
 use crate::render::ops::Ops;
 use crate::spine::view::{ChatOp, FoldState, Line};
 use crate::view::chat::{Budget, ChatView, Means};
@@ -24,6 +24,9 @@ pub struct Chat {
 /// First row, the row after the last, and the fold's state.
 pub type Fold = (usize, usize, FoldState);
 
+/// All rows.
+pub const ALL: Range<usize> = 0..usize::MAX / 4;
+
 impl Chat {
     pub fn apply(&mut self, ops: Vec<ChatOp>) {
         let mut new_folds = Vec::new();
@@ -34,6 +37,12 @@ impl Chat {
                     removed,
                     lines,
                 } => self.splice(start, removed, lines),
+                ChatOp::Colours { start, lines } => {
+                    for (row, spans) in (start..).zip(lines) {
+                        self.lines[row].spans = spans;
+                        check_line(&self.lines[row]);
+                    }
+                }
                 ChatOp::Fold { start, end, state } => new_folds.push((start, end, state, false)),
                 ChatOp::TurnFold { start, end, state } => new_folds.push((start, end, state, true)),
             }
@@ -106,15 +115,10 @@ impl Chat {
         lines.join("\n")
     }
 
-    /// Renders a transcript from scratch, with the loaded languages.
+    /// Renders a transcript from scratch, and highlights these rows.
     ///
     /// All entries but the last are complete; the last is if `is_complete`.
-    pub fn of(
-        transcript: &Transcript,
-        languages: &Languages,
-        cwd: &Path,
-        is_complete: bool,
-    ) -> Self {
+    pub fn of(transcript: &Transcript, cwd: &Path, is_complete: bool, lit: Range<usize>) -> Self {
         let mut copy = Transcript::default();
         let last = transcript.entries().len();
         for (index, entry) in transcript.entries().iter().enumerate() {
@@ -157,21 +161,24 @@ impl Chat {
             }
         }
         copy.set_family(transcript.family().clone());
-        let mut languages = languages.clone();
         let (mut view, mut chat) = (ChatView::default(), Chat::default());
+        view.set_seen(lit);
         loop {
             let mut ops = Ops::default();
             let mut means = Means {
                 budget: &mut Budget::new(0),
-                languages: &mut languages,
                 ops: &mut ops,
                 cwd,
             };
             let is_more = view.render(&mut copy, &mut means);
             chat.apply(ops.into_ops());
-            if !is_more {
-                return chat;
+            if is_more {
+                continue;
             }
+            let Some((entry, code)) = view.next_code(&mut copy, 1) else {
+                return chat;
+            };
+            copy.set_colours(entry, 1, Some(code.highlight()));
         }
     }
 }

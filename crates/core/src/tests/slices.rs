@@ -6,28 +6,17 @@ use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
 use crate::event::Event;
-use crate::render::markdown;
 
 /// Code that takes more than one slice of a frame.
 fn long_code() -> String {
     let line = "    let value = compute(1, \"text\"); // a comment\n";
-    format!("```rust\n{}```\n", line.repeat(20))
-}
-
-/// A world in which the language of that code is loaded.
-fn ready() -> World {
-    let mut w = World::ready();
-    let language = "rust".to_owned();
-    markdown::preload(&language);
-    let result = Ok(());
-    w.happens(Event::LanguageReady { language, result });
-    w
+    format!("```rust\n{}```\n", line.repeat(1000))
 }
 
 /// A world in the middle of a frame: `before` is on the screen, and only the beginning of a long
 /// message is rendered.
 fn amid_frame(before: &[Value]) -> World {
-    let mut w = ready();
+    let mut w = World::ready();
     w.prompts("go");
     for update in before {
         w.updates(update.clone());
@@ -53,7 +42,7 @@ fn check_end(mut w: World, above: &str) {
 
 #[test]
 fn a_read_is_answered_during_a_frame() {
-    let mut w = ready();
+    let mut w = World::ready();
     w.disk.put("/p/f", "one\n");
     w.edits(|editor, disk, out| editor.open(Path::new("/p/f"), disk, out));
     w.prompts("go");

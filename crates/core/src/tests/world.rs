@@ -21,9 +21,9 @@ use super::pty::Pty;
 use super::records::Records;
 use super::shadow::Shadow;
 use super::tools::{self, Calls};
+use crate::code::Code;
 use crate::event::Event;
 use crate::model::Model;
-use crate::render::markdown;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
 use crate::spine::event::AgentSpec;
@@ -51,8 +51,8 @@ pub enum Part {
     Watcher,
     /// Agents' own actions: answers to `initialize` and `session/new`, their exits.
     Agents,
-    /// The loading of languages.
-    Languages,
+    /// The highlighting of code.
+    Colours,
     /// Starts and kills of commands in terminals.
     Terminals,
     /// The core continues a frame only in [`World::goes_on`].
@@ -78,8 +78,8 @@ pub struct World {
     /// Pending reads for prompts; the test sends their results.
     pub images: Vec<Token<reply::ImageRead>>,
     pub diffs: Vec<Token<reply::DiffRead>>,
-    /// Requested languages.
-    pub to_load: VecDeque<String>,
+    /// Code to highlight.
+    pub to_highlight: VecDeque<(Token<reply::Highlighted>, Code)>,
     /// Paths to resolve.
     to_resolve: VecDeque<(Token<reply::Resolved>, Vec<PathBuf>)>,
     held: Vec<Part>,
@@ -136,7 +136,7 @@ impl World {
             capabilities: json!({ "embeddedContext": true }),
             images: Vec::new(),
             diffs: Vec::new(),
-            to_load: VecDeque::new(),
+            to_highlight: VecDeque::new(),
             to_resolve: VecDeque::new(),
             held: Vec::new(),
             log: Vec::new(),
@@ -200,7 +200,7 @@ impl World {
         self.moves_if(Part::Agents, Self::agents_move)
             || self.moves_if(Part::Disk, Self::disk_moves)
             || self.moves_if(Part::Editor, Self::editor_moves)
-            || self.moves_if(Part::Languages, Self::loads)
+            || self.moves_if(Part::Colours, Self::highlights)
             || self.moves_if(Part::Terminals, Self::pty_moves)
             || self.moves_if(Part::Shadow, Self::shadow_moves)
             || self.moves_if(Part::Watcher, Self::watches)
@@ -259,7 +259,7 @@ impl World {
                 self.editor.is_asking = true;
                 out.push(FRAME);
             }
-            EditorEffect::Frame(frame) => self.editor.shows(frame),
+            EditorEffect::Frame(frame) => self.editor.shows(frame, &mut out),
             EditorEffect::ShowWhole(view) => self.editor.whole = Some(view),
             EditorEffect::Edit {
                 token,
@@ -465,7 +465,7 @@ impl World {
             }
             HostEffect::Resolve { token, paths } => self.to_resolve.push_back((token, paths)),
             HostEffect::Timer { token, .. } => self.timers.push_back(token),
-            HostEffect::Preload { language } => self.to_load.push_back(language),
+            HostEffect::Highlight { token, code } => self.to_highlight.push_back((token, code)),
             HostEffect::OpenProject { root } => self.shadow.opens(root, &mut self.disk),
             HostEffect::CloseProject { root } => self.shadow.closes(&root),
             HostEffect::Checkpoint { token, root, .. } => self.shadow.is_asked(token, &root),
@@ -526,15 +526,13 @@ impl World {
         true
     }
 
-    /// Loads the language that was requested first.
-    fn loads(&mut self) -> bool {
-        let Some(language) = self.to_load.pop_front() else {
+    /// Highlights the code that was requested first.
+    fn highlights(&mut self) -> bool {
+        let Some((token, code)) = self.to_highlight.pop_front() else {
             return false;
         };
-        markdown::preload(&language);
-        let result = Ok(());
-        self.to_core
-            .push_back(Event::LanguageReady { language, result });
+        let result = Some(code.highlight());
+        self.to_core.push_back(Event::Highlighted { token, result });
         true
     }
 

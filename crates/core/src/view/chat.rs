@@ -13,8 +13,8 @@ use std::path::Path;
 
 use self::block::{Block, Kin, Site};
 use self::order::{Order, Slot};
+use crate::code::Code;
 use crate::conversation::transcript::{Entry, Transcript};
-use crate::render::markdown::Languages;
 use crate::render::ops::Ops;
 use crate::render::toolview;
 use crate::spine::effect::Level;
@@ -80,7 +80,6 @@ impl Budget {
 /// The context of rendering.
 pub struct Means<'a> {
     pub budget: &'a mut Budget,
-    pub languages: &'a mut Languages,
     pub ops: &'a mut Ops,
     /// The session's folder.
     pub cwd: &'a Path,
@@ -91,6 +90,8 @@ pub struct Means<'a> {
 pub struct ChatView {
     blocks: Vec<Block>,
     order: Order,
+    /// The rows that a window shows.
+    seen: Range<usize>,
 }
 
 impl ChatView {
@@ -195,6 +196,46 @@ impl ChatView {
         }
         // The blank line before an entry depends on the entry before it.
         transcript.set_siblings_dirty(entry);
+    }
+
+    /// Sets the rows that a window shows.
+    pub fn set_seen(&mut self, rows: Range<usize>) {
+        self.seen = rows;
+    }
+
+    /// Returns the next code to highlight and its entry: in the rows that a window shows, then a
+    /// window's height around them.
+    pub fn next_code(&self, transcript: &mut Transcript, number: u64) -> Option<(usize, Code)> {
+        let height = self.seen.len();
+        let near = self.seen.start.saturating_sub(height)..self.seen.end + height;
+        [&self.seen, &near]
+            .into_iter()
+            .find_map(|rows| self.code_in(rows, transcript, number))
+    }
+
+    fn code_in(
+        &self,
+        rows: &Range<usize>,
+        transcript: &mut Transcript,
+        number: u64,
+    ) -> Option<(usize, Code)> {
+        let mut start = 0;
+        for slot in self.order.slots() {
+            if start >= rows.end {
+                break;
+            }
+            let end = start + self.rows_of(slot);
+            if let Slot::Head(index) = *slot
+                && end > rows.start
+                && let Some(block) = self.blocks.get(index)
+                && let Some(entry) = transcript.entry_mut(index)
+                && let Some(code) = block.next_code(entry, start, rows, number)
+            {
+                return Some((index, code));
+            }
+            start = end;
+        }
+        None
     }
 
     fn rows_of(&self, slot: &Slot) -> usize {

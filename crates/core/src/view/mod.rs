@@ -4,6 +4,7 @@
 //! composes frames and the snapshot.
 
 pub(crate) mod chat;
+pub mod code;
 pub mod follow;
 pub mod frame;
 pub mod questions;
@@ -15,7 +16,7 @@ pub(crate) mod wholes;
 use std::collections::BTreeMap;
 
 use self::chat::ChatView;
-use crate::render::markdown::Languages;
+use self::code::CodeState;
 use crate::spine::ids::SessionKey;
 use crate::view::follow::Following;
 use crate::view::frame::FrameState;
@@ -29,5 +30,5 @@ pub struct View {
     pub list: ReviewList,
     pub following: Following,
     pub frame: FrameState,
-    pub languages: Languages,
+    pub code: CodeState,
 }

@@ -93,6 +93,20 @@ impl Transcript {
         }
     }
 
+    /// Returns the tool call with an id, and its entry's index.
+    pub fn tool_mut(&mut self, id: &ToolCallId) -> Option<(usize, &mut ToolCall)> {
+        let index = *self.tools.get(id)?;
+        match self.entries.get_mut(index)? {
+            Entry::Tool(tool) => Some((index, tool)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether an entry is the tool call with an id.
+    pub fn is_tool(&self, index: usize, id: &ToolCallId) -> bool {
+        self.tools.get(id) == Some(&index)
+    }
+
     /// Marks all unfinished tool calls as cancelled.
     pub fn cancel_tools(&mut self) {
         self.cancel_tools_but(|_| false);

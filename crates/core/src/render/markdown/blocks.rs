@@ -22,8 +22,8 @@ pub(super) enum Step {
     Join,
     /// It begins a leaf.
     Begin,
-    /// It begins a code fence with an info string at these bytes.
-    Open { info: Range<usize> },
+    /// It begins a code fence with an info string at these bytes, indented by these columns.
+    Open { info: Range<usize>, indent: usize },
     /// It is code in a fence; this number of columns of its indentation belongs to the markdown.
     Body { indent: usize },
     /// It ends a code fence.
@@ -249,6 +249,7 @@ impl Scanner {
             });
             return Step::Open {
                 info: start..cursor.line().len(),
+                indent: cursor.column(),
             };
         }
         self.leaf = if cursor.is_rule() || cursor.is_heading() {

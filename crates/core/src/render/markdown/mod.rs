@@ -3,38 +3,28 @@
 //! Invariants:
 //! - The lines are the source's own, byte for byte; only spans are added. Text copied from a chat
 //!   is therefore markdown again, and a line's row never changes.
-//! - The lines after a complete [`Markdown::render`] depend only on the text and the loaded
-//!   languages, not on the chunks, or on when it was rendered or a language was loaded.
-//! - A complete leaf (paragraph, heading, table, line of code ...) is final, except code whose
-//!   language is not loaded. Each render parses new text and the one open leaf, whose size is
-//!   limited, so the cost of a chunk does not grow with the message.
-//! - Nothing is loaded or compiled here except by [`preload`], which must not run on the core
-//!   thread.
+//! - The lines after a complete [`Markdown::render`] depend only on the text and the code that was
+//!   highlighted, not on the chunks, or on when it was rendered or highlighted.
+//! - A complete leaf (paragraph, heading, table, line of code ...) is final, except the spans of
+//!   code. Each render parses new text and the one open leaf, whose size is limited, so the cost of
+//!   a chunk does not grow with the message.
+//! - Code is highlighted outside the core thread, and only the code that [`Markdown::next_code`] is
+//!   asked for: the text never waits for its highlights.
 
 mod blocks;
-mod code;
-mod engine;
-mod groups;
+mod colours;
 mod html;
-mod language;
-mod languages;
-mod late;
 mod line;
-mod lines;
 mod prose;
-mod scopes;
 mod state;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
+pub use crate::code::groups::GROUPS;
 use crate::spine::view::Line;
-pub use code::preload;
-pub use groups::GROUPS;
-pub use languages::Languages;
-use late::Late;
-pub use lines::CodeLines;
+use colours::{Asked, Block};
 use state::{Out, Piece, State, content_end};
 
 /// A message of markdown, from its first chunk to its last.
@@ -51,10 +41,15 @@ pub struct Markdown {
     done: usize,
     /// The lines after those, which the next chunk may change.
     tail: Vec<Line>,
-    /// Fences rendered without highlights, because their languages are not loaded.
-    late: Vec<Late>,
-    /// The reports of languages already applied.
-    reports: u64,
+    /// Code blocks with lines that are not highlighted, first to last.
+    blocks: Vec<Block>,
+    /// The lines that are being highlighted.
+    asked: Option<Asked>,
+    /// Highlights that were not rendered yet.
+    lit: Vec<Change>,
+    /// The last line has no end and is code, and whether it is highlighted.
+    is_last_code: bool,
+    is_last_lit: bool,
     /// Total cost of all renders.
     #[cfg(test)]
     spent: usize,
@@ -66,6 +61,8 @@ pub struct Change {
     pub start: usize,
     pub removed: usize,
     pub lines: Vec<Line>,
+    /// Only spans differ from the lines that are replaced.
+    pub is_lit: bool,
 }
 
 /// Returns the lines of a text without spans, broken like those of [`Markdown`].
@@ -96,6 +93,7 @@ impl Markdown {
         self.text.push_str(text);
         self.finished = false;
         self.dirty = true;
+        self.is_last_lit = false;
     }
 
     /// Marks the text as complete; a later [`Markdown::push`] still continues it.
@@ -126,7 +124,7 @@ impl Markdown {
 
     /// Returns whether anything is left to render.
     pub fn is_dirty(&self) -> bool {
-        self.dirty
+        self.dirty || !self.lit.is_empty()
     }
 
     /// Returns the number of final lines, and the text of the others.
@@ -135,46 +133,33 @@ impl Markdown {
         (self.done, left)
     }
 
-    /// Marks the text dirty after a language was reported, if code waits for one.
-    pub fn language_came(&mut self) {
-        self.dirty |= !self.late.is_empty();
-    }
-
-    /// Renders new text and returns the change of the list of lines, if any.
+    /// Renders new highlights or new text and returns the change of the list of lines, if any.
     ///
-    /// It stops after `budget` units of work and is dirty then; lines beyond are unchanged or
-    /// missing. A unit is a byte of highlighted code (0.1 to 3 µs) or 128 bytes of other text. At
-    /// least one leaf is rendered: up to 4 KiB, if it is not code.
+    /// It stops after `budget` units of work, 128 bytes each, and is dirty then; lines beyond are
+    /// unchanged or missing. At least one leaf is rendered: up to 4 KiB, if it is not code.
     ///
-    /// Code whose language is not loaded has no spans, and the language is requested.
+    /// Code in a named language has no spans; see [`Markdown::next_code`].
     ///
     /// The text is complete after its last `\n`, as in [`str::lines`]: no empty line follows it. A
     /// `\r` at the end is held back until the next character is known.
-    pub fn render(&mut self, budget: usize, languages: &mut Languages) -> Option<Change> {
+    pub fn render(&mut self, budget: usize) -> Option<Change> {
+        if let Some(change) = self.lit.pop() {
+            return Some(change);
+        }
         if !self.dirty {
             return None;
         }
         let limit = budget.saturating_mul(state::UNIT).max(1);
         let mut out = Out::default();
-        let change = self.render_late(limit, languages, &mut out);
-        if change.is_none() && out.cost < limit {
-            return self.render_new(limit, languages, out);
-        }
-        self.spend(&out);
-        change
-    }
-
-    /// Renders new text up to the limit, and then the open leaf.
-    fn render_new(
-        &mut self,
-        limit: usize,
-        languages: &mut Languages,
-        mut out: Out,
-    ) -> Option<Change> {
         self.dirty = false;
         while let Some(piece) = Piece::next(&self.text, self.state.at, &mut self.searched) {
-            self.state.take(&self.text, piece, languages, &mut out);
-            self.note_late(self.done + out.lines.len(), languages);
+            let (at, row) = (self.state.at, self.done + out.lines.len());
+            let fence = self.state.fence.as_ref().map(|fence| fence.at);
+            self.state.take(&self.text, piece, &mut out);
+            if fence != self.state.fence.as_ref().map(|fence| fence.at) {
+                self.close_block(at, row);
+                self.open_block(self.done + out.lines.len());
+            }
             if out.cost >= limit {
                 self.dirty = true;
                 break;
@@ -186,7 +171,7 @@ impl Markdown {
         } else {
             let rest = self.rest();
             let state = self.state.clone();
-            state.finish(&self.text, rest, self.finished, languages, &mut out);
+            self.is_last_code = state.finish(&self.text, rest, self.finished, &mut out);
         }
         self.spend(&out);
         self.replace_tail(out.lines, done)
@@ -232,6 +217,7 @@ impl Markdown {
             start,
             removed,
             lines,
+            is_lit: false,
         })
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::groups as g;
+use crate::code::groups as g;
 use crate::spine::view::{Group, Line, Span};
 
 /// A rendered leaf.
@@ -294,7 +294,7 @@ fn part(line: &str, start: usize, mark: &Mark) -> Option<Span> {
     };
     let from = to - text.len();
     let to = from + text.trim_end().len();
-    (from < to).then(|| super::code::span(from, to, mark.group))
+    (from < to).then(|| crate::code::span(from, to, mark.group))
 }
 
 /// Returns the web address that `text` starts with, without punctuation after it.

@@ -5,12 +5,11 @@
 use std::ops::Range;
 
 use super::blocks::{Scanner, Step};
-use super::code::{Code, shift, span};
-use super::languages::Languages;
-use super::{groups, line, prose};
+use super::{line, prose};
+use crate::code::{self, groups, shift, span};
 use crate::spine::view::{Line, Span};
 
-/// The cost of a byte of highlighted code; a byte of other text costs 1.
+/// Bytes of text in a unit of work.
 pub(super) const UNIT: usize = 128;
 
 /// A longer leaf is split at a line's end: its inline marks do not reach across.
@@ -91,36 +90,31 @@ pub(super) struct Fence {
     pub info: String,
     /// The start of its first line, which identifies it.
     pub at: usize,
-    pub code: Code,
+    /// Columns of indentation that belong to the markdown.
+    pub indent: usize,
 }
 
 impl State {
     /// Applies the next piece of `text` and renders the leaves it completes.
-    pub fn take(&mut self, text: &str, piece: Piece, languages: &Languages, out: &mut Out) {
+    pub fn take(&mut self, text: &str, piece: Piece, out: &mut Out) {
         if self.in_long_line || !piece.ends_line {
             self.long_line(text, piece, out);
         } else {
-            self.line(text, piece.text, piece.next, languages, out);
+            self.line(text, piece.text, piece.next, out);
         }
     }
 
-    /// Renders the open leaf, with `rest` as the last line.
-    pub fn finish(
-        mut self,
-        text: &str,
-        rest: Range<usize>,
-        finished: bool,
-        languages: &Languages,
-        out: &mut Out,
-    ) {
+    /// Renders the open leaf, with `rest` as the last line; returns whether that is code in a
+    /// fence.
+    pub fn finish(mut self, text: &str, rest: Range<usize>, finished: bool, out: &mut Out) -> bool {
         let line = text.get(rest.clone()).unwrap_or_default();
         if line.is_empty() {
             self.flush(text, rest.start, out);
-            return;
+            return false;
         }
         if self.in_long_line {
             out.push(line, Vec::new());
-            return;
+            return false;
         }
         let held = match self.scanner.clone().step(line) {
             Step::Join | Step::Begin if !finished => held_marks(line),
@@ -131,24 +125,19 @@ impl State {
             // twice.
             self.flush(text, rest.start, out);
             out.push(line, Vec::new());
-            return;
+            return false;
         }
         let end = rest.end - held.len();
-        self.line(text, rest.start..end, end, languages, out);
+        let fence = self.fence.as_ref().map(|fence| fence.at);
+        self.line(text, rest.start..end, end, out);
         self.flush(text, end, out);
         if let Some(last) = out.lines.last_mut() {
             last.text.push_str(held);
         }
+        fence.is_some() && fence == self.fence.as_ref().map(|fence| fence.at)
     }
 
-    fn line(
-        &mut self,
-        text: &str,
-        range: Range<usize>,
-        next: usize,
-        languages: &Languages,
-        out: &mut Out,
-    ) {
+    fn line(&mut self, text: &str, range: Range<usize>, next: usize, out: &mut Out) {
         let line = text.get(range.clone()).unwrap_or_default();
         self.at = next;
         // A row needs only its table's head, not the rows above it.
@@ -169,18 +158,17 @@ impl State {
                 self.fence = None;
                 self.context = self.scanner.context();
             }
-            Step::Open { info } => {
-                let info = line.get(info).unwrap_or_default();
+            Step::Open { info, indent } => {
                 self.fence = Some(Fence {
-                    info: info.to_owned(),
+                    info: line.get(info).unwrap_or_default().to_owned(),
                     at: next,
-                    code: Code::new(languages.find(info)),
+                    indent,
                 });
                 self.context = self.scanner.context();
                 self.flush(text, next, out);
             }
             Step::Body { indent } => {
-                let spans = self.code_line(line, indent, out);
+                let spans = self.code_line(line, indent);
                 out.push(line, spans);
                 self.leaf = next;
             }
@@ -211,7 +199,7 @@ impl State {
                 None => Some(Fence {
                     info: String::new(),
                     at: piece.next,
-                    code: Code::Unknown,
+                    indent: 0,
                 }),
                 fence => fence,
             };
@@ -222,16 +210,14 @@ impl State {
         self.leaf = piece.next;
     }
 
-    fn code_line(&mut self, line: &str, indent: usize, out: &mut Out) -> Vec<Span> {
-        let Some(Fence { code, .. }) = &mut self.fence else {
+    /// Returns the spans of a line of code: of a named language, they follow later.
+    fn code_line(&self, line: &str, indent: usize) -> Vec<Span> {
+        if self.fence.as_ref().is_none_or(Fence::is_named) {
             return Vec::new();
-        };
+        }
         let margin = line::dedent(line, indent);
         let text = line.get(margin..).unwrap_or_default();
-        if code.is_highlighted() {
-            out.cost += text.len() * (UNIT - 1);
-        }
-        shift(code.line(text), margin).collect()
+        shift(code::plain(text), margin).collect()
     }
 
     /// Renders the open leaf, which ends at `end`; returns the head of the table it ends in.

@@ -73,7 +73,7 @@ impl Story {
             Part::Agents,
             Part::Disk,
             Part::Editor,
-            Part::Languages,
+            Part::Colours,
             Part::Shadow,
             Part::Terminals,
             Part::Watcher,

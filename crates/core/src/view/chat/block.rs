@@ -3,7 +3,10 @@
 //! Invariant: only the lines that differ are sent to the buffer, so that unchanged lines keep their
 //! folds.
 
+use std::ops::Range;
+
 use super::{Means, notice_lines};
+use crate::code::Code;
 use crate::conversation::plan;
 use crate::conversation::transcript::{Entry, Message, Transcript};
 use crate::render::markdown::Change;
@@ -112,6 +115,27 @@ impl Block {
         }
     }
 
+    /// Returns the next code to highlight in some rows of the buffer; the entry begins at `start`.
+    pub fn next_code(
+        &self,
+        entry: &mut Entry,
+        start: usize,
+        rows: &Range<usize>,
+        number: u64,
+    ) -> Option<Code> {
+        let (message, header) = match entry {
+            Entry::Tool(tool) => return tool.texts.next_code(number),
+            Entry::User(message) | Entry::Agent(message) => (message, 0),
+            Entry::Thought(message) => (message, 1),
+            Entry::Plan(_) | Entry::Notice { .. } | Entry::Along { .. } | Entry::Unknown { .. } => {
+                return None;
+            }
+        };
+        let body = start + usize::from(self.lead) + header;
+        let rows = rows.start.saturating_sub(body)..rows.end.saturating_sub(body);
+        message.markdown.next_code(&rows, number)
+    }
+
     fn sync_lead(&mut self, site: &Site, means: &mut Means<'_>) {
         if site.lead && !self.lead {
             let mut line = Line::default();
@@ -142,23 +166,25 @@ impl Block {
             first
         };
         while means.budget.is_slice_left()
-            && let Some(change) = message.markdown.render(means.budget.slice, means.languages)
+            && let Some(change) = message.markdown.render(means.budget.slice)
         {
             let Change {
                 start,
                 removed,
                 mut lines,
+                is_lit,
             } = change;
             means.budget.spend(&lines);
             for (row, line) in (start..).zip(&mut lines) {
                 style.decorate(row, line);
                 site.kin.settle(line);
             }
-            self.rows = self.rows - removed.min(self.rows) + lines.len();
-            means.ops.splice(body + start, removed, lines);
-            if message.markdown.is_dirty() {
-                // Highlighting has used up the slice.
-                means.budget.slice = 0;
+            if is_lit {
+                let spans = lines.into_iter().map(|line| line.spans);
+                means.ops.colour(body + start, spans.collect());
+            } else {
+                self.rows = self.rows - removed.min(self.rows) + lines.len();
+                means.ops.splice(body + start, removed, lines);
             }
         }
         if style == Style::Thought && self.fold.is_none() {
@@ -178,7 +204,7 @@ impl Block {
         means: &mut Means<'_>,
     ) -> bool {
         let kin = &site.kin;
-        let is_rendered = tool.texts.render(means.budget.slice, means.languages);
+        let is_rendered = tool.texts.render(means.budget.slice);
         // It is compared as a whole, so it is not updated while rendering is incomplete.
         if is_rendered || self.lines.is_empty() {
             let look = Look {

@@ -17,15 +17,14 @@ fn check(name: &str, text: &str) {
 fn check_stream(name: &str, chunks: &[&str]) {
     let mut markdown = Markdown::new();
     let mut screen = Screen::default();
-    let mut languages = every();
     let mut out = String::new();
     for chunk in chunks {
         markdown.push(chunk);
-        screen.apply(markdown.render(usize::MAX, &mut languages));
+        screen.show(&mut markdown);
         out.push_str(&format!("=== {chunk:?}\n{}", dump(&screen.0)));
     }
     markdown.finish();
-    screen.apply(markdown.render(usize::MAX, &mut languages));
+    screen.show(&mut markdown);
     out.push_str(&format!("=== end\n{}", dump(&screen.0)));
     insta::with_settings!({
         prepend_module_to_snapshot => false,

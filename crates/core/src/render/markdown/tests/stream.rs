@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::super::{groups, prose};
+use super::super::prose;
 use super::*;
+use crate::code::Code;
 use crate::spine::oneline::OneLine;
 
 /// Lines that affect the block structure, in any order.
@@ -111,28 +112,34 @@ fn ordinary() -> impl Strategy<Value = String> {
 }
 
 /// Streams `text` in chunks that end at `cuts`, rendering with the given `budgets` (0 skips a
-/// render); languages load in between, in any order.
+/// render); some rows are highlighted in between.
 fn stream(text: &str, cuts: &[usize], budgets: &[usize]) -> Vec<Line> {
     let mut cuts: Vec<_> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
     cuts.sort_unstable();
     let mut markdown = Markdown::new();
     let mut screen = Screen::default();
-    let mut languages = Languages::default();
-    let mut wanted = Vec::new();
+    let mut pending = None;
     let mut from = 0;
-    for (&cut, &budget) in cuts.iter().zip(budgets) {
+    for (number, (&cut, &budget)) in (0..).zip(cuts.iter().zip(budgets)) {
         let Some(chunk) = text.get(from..cut) else {
             continue;
         };
         markdown.push(chunk);
         from = cut;
         if budget > 0 {
-            screen.apply(markdown.render(budget, &mut languages));
+            screen.apply(markdown.render(budget));
         }
-        wanted.extend(languages.take_wanted());
-        if budget % 2 == 1 && !wanted.is_empty() {
-            languages.loaded(&wanted.swap_remove(budget % wanted.len()));
-            markdown.language_came();
+        // Highlights of some rows are requested, and arrive later.
+        if budget % 2 == 1
+            && let Some((number, code)) = pending.take()
+        {
+            let code: Code = code;
+            markdown.set_colours(number, Some(code.highlight()));
+        }
+        if budget % 4 > 0
+            && let Some(code) = markdown.next_code(&(cut % 7..cut % 40), number)
+        {
+            pending = Some((number, code));
         }
         if budget % 3 == 1 {
             markdown.finish();
@@ -143,16 +150,13 @@ fn stream(text: &str, cuts: &[usize], budgets: &[usize]) -> Vec<Line> {
     }
     markdown.push(&text[from..]);
     markdown.finish();
-    while markdown.is_dirty() || !wanted.is_empty() {
-        screen.apply(markdown.render(7, &mut languages));
-        wanted.extend(languages.take_wanted());
-        if !markdown.is_dirty()
-            && let Some(language) = wanted.pop()
-        {
-            languages.loaded(&language);
-            markdown.language_came();
-        }
+    while markdown.is_dirty() {
+        screen.apply(markdown.render(7));
     }
+    if let Some((number, code)) = pending {
+        markdown.set_colours(number, Some(code.highlight()));
+    }
+    screen.show(&mut markdown);
     assert_eq!(markdown.text(), text);
     screen.0
 }
@@ -201,7 +205,7 @@ fn check_spans(lines: &[Line]) {
             let range = span.start as usize..span.end as usize;
             assert!(!range.is_empty(), "{line:?}");
             assert!(line.text.get(range).is_some(), "{line:?}");
-            assert!(groups::GROUPS.iter().any(|(name, _)| *name == span.group));
+            assert!(GROUPS.iter().any(|(name, _)| *name == span.group));
         }
         assert!(line.spans.is_sorted_by_key(|span| span.start), "{line:?}");
     }

@@ -4,13 +4,12 @@
 //! final, and a line costs the same in every position.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use syntect::parsing::{BasicScopeStackOp, ParseState, ScopeStack, ScopeStackOp, SyntaxReference};
+use syntect::parsing::{BasicScopeStackOp, ScopeStack, SyntaxReference};
 
+use super::engine::Parser;
 use super::language::{self, Language};
-use super::languages::Found;
-use super::{engine, groups as g, scopes};
+use super::{groups as g, scopes};
 use crate::spine::view::{Group, Span};
 
 /// Longer lines are not highlighted: minified code would cost milliseconds per line, for no
@@ -22,8 +21,6 @@ const MAX_LINE: usize = 500;
 pub(super) enum Code {
     /// Its language is missing or unknown.
     Unknown,
-    /// Its language is not loaded yet.
-    Waiting,
     /// A shell session.
     Console(&'static SyntaxReference),
     Known(State),
@@ -32,7 +29,7 @@ pub(super) enum Code {
 /// The state of the syntax definition between two lines.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    parser: ParseState,
+    parser: Parser,
     scopes: ScopeStack,
     /// The group of each scope on the stack.
     groups: Vec<Option<Group>>,
@@ -41,34 +38,27 @@ pub(super) struct State {
 }
 
 impl Code {
-    /// Starts code in the language that was found.
-    pub fn new(found: Found) -> Self {
-        match found {
-            Found::None => Self::Unknown,
-            Found::Waiting => Self::Waiting,
-            Found::Ready(Language::Console(shell)) => Self::Console(shell),
-            Found::Ready(Language::Syntax(syntax)) => Self::Known(State::new(syntax)),
+    /// Starts code in the language of an info string or a file name. The first code in a language
+    /// loads it, which takes milliseconds: do not run it on the core thread.
+    pub fn of(info: &str) -> Self {
+        match language::find(info) {
+            None => Self::Unknown,
+            Some(Language::Console(shell)) => Self::Console(shell),
+            Some(Language::Syntax(syntax)) => Self::Known(State::new(syntax)),
         }
     }
 
-    /// Returns whether lines have the cost of highlighting.
-    pub fn is_highlighted(&self) -> bool {
+    pub fn is_known(&self) -> bool {
         matches!(self, Self::Console(_) | Self::Known(_))
-    }
-
-    pub fn is_waiting(&self) -> bool {
-        matches!(self, Self::Waiting)
     }
 
     /// Returns the spans of the next line, given without its line end.
     ///
     /// Code in an unknown language has one span, `AcpCodeBlock`. Plain words of known languages
-    /// have none, so that they look as in a buffer; neither has code whose language is not loaded
-    /// yet.
+    /// have none, so that they look as in a buffer.
     pub fn line(&mut self, line: &str) -> Vec<Span> {
         match self {
             Self::Unknown => plain(line),
-            Self::Waiting => Vec::new(),
             Self::Console(_) | Self::Known(_) if line.len() > MAX_LINE => Vec::new(),
             Self::Console(shell) => console(shell, line),
             Self::Known(state) => state.line(line),
@@ -76,21 +66,10 @@ impl Code {
     }
 }
 
-/// Loads everything needed to highlight `language`, an info string or a language's name.
-///
-/// It takes milliseconds, for some languages a hundred: do not run it on the core thread.
-pub fn preload(language: &str) {
-    // The lookup loads the names, even for an unknown language.
-    if let Some(language) = language::find(language) {
-        engine::compile(language.syntax());
-        scopes::load();
-    }
-}
-
 impl State {
     fn new(syntax: &SyntaxReference) -> Self {
         Self {
-            parser: ParseState::new(syntax),
+            parser: Parser::new(syntax),
             scopes: ScopeStack::new(),
             groups: Vec::new(),
             words: (syntax.name == "Rust").then_some(rust_word),
@@ -99,7 +78,7 @@ impl State {
 
     fn line(&mut self, line: &str) -> Vec<Span> {
         let terminated = format!("{line}\n");
-        let Some(ops) = self.parse(&terminated) else {
+        let Some(ops) = self.parser.parse(&terminated) else {
             return Vec::new();
         };
         let mut spans = Spans::default();
@@ -124,14 +103,6 @@ impl State {
         }
         self.text(line, start..line.len(), &mut spans);
         spans.0
-    }
-
-    /// Returns a line's scope operations by offset; `None` if the definition fails.
-    fn parse(&mut self, line: &str) -> Option<Vec<(usize, ScopeStackOp)>> {
-        // Patterns that quote the text are compiled only now, and the parser panics if one is
-        // invalid. Its state is still consistent: that match was not applied.
-        let parse = || self.parser.parse_line(line, engine::syntaxes());
-        catch_unwind(AssertUnwindSafe(parse)).ok()?.ok()
     }
 
     /// Adds the spans of a part of a line in the present scopes.
@@ -222,7 +193,7 @@ fn console(shell: &SyntaxReference, line: &str) -> Vec<Span> {
 }
 
 /// Returns the spans of a line of code in an unknown language.
-fn plain(line: &str) -> Vec<Span> {
+pub(crate) fn plain(line: &str) -> Vec<Span> {
     let end = line.trim_end().len();
     let start = line.len() - line.trim_start().len();
     if start < end {
@@ -233,7 +204,7 @@ fn plain(line: &str) -> Vec<Span> {
 }
 
 /// Returns `spans` moved right by `by` bytes.
-pub(super) fn shift(spans: Vec<Span>, by: usize) -> impl Iterator<Item = Span> {
+pub(crate) fn shift(spans: Vec<Span>, by: usize) -> impl Iterator<Item = Span> {
     spans.into_iter().map(move |span| Span {
         start: span.start + by as u32,
         end: span.end + by as u32,
@@ -242,7 +213,7 @@ pub(super) fn shift(spans: Vec<Span>, by: usize) -> impl Iterator<Item = Span> {
 }
 
 /// Returns a span; columns fit, because lines highlighted here have at most a few KiB.
-pub(super) fn span(start: usize, end: usize, group: Group) -> Span {
+pub(crate) fn span(start: usize, end: usize, group: Group) -> Span {
     Span {
         start: start as u32,
         end: end as u32,
@@ -252,26 +223,14 @@ pub(super) fn span(start: usize, end: usize, group: Group) -> Span {
 
 #[cfg(test)]
 mod tests {
-    use super::super::languages::Languages;
     use super::*;
     use crate::spine::view::Line;
 
     /// Returns the lines of a text, each with its spans.
-    fn code(language: &str, text: &str, languages: &mut Languages) -> Vec<Line> {
-        let mut code = Code::new(languages.find(language));
-        if code.is_waiting() {
-            languages.want(language);
-        }
+    fn all(language: &str, text: &str) -> Vec<Line> {
+        let mut code = Code::of(language);
         let line = |text: &str| Line::new(text, code.line(text));
         text.lines().map(line).collect()
-    }
-
-    /// Highlights a text after loading its language.
-    fn all(language: &str, text: &str) -> Vec<Line> {
-        let mut languages = Languages::default();
-        preload(language);
-        languages.loaded(language);
-        code(language, text, &mut languages)
     }
 
     fn groups(line: &Line) -> Vec<Group> {
@@ -295,20 +254,5 @@ mod tests {
             [g::FENCE, g::SYN_FUNCTION, g::SYN_STRING]
         );
         assert_eq!(groups(&lines[1]), [g::CODE_BLOCK]);
-    }
-
-    #[test]
-    fn code_is_plain_until_its_language_is_there() {
-        let mut languages = Languages::default();
-        let spans = |languages: &mut Languages| {
-            let lines = code("rs", "fn main() {}", languages);
-            groups(&lines[0]).len()
-        };
-        assert_eq!(spans(&mut languages), 0);
-        assert_eq!(languages.take_wanted(), ["rs"]);
-        assert_eq!(spans(&mut languages), 0);
-        assert_eq!(languages.take_wanted(), [""; 0]);
-        languages.loaded("rs");
-        assert_eq!(spans(&mut languages), 2);
     }
 }

@@ -14,19 +14,6 @@ pub(super) enum Language {
     Console(&'static SyntaxReference),
 }
 
-impl Language {
-    /// Returns the unique name, which [`find`] accepts.
-    pub fn name(self) -> &'static str {
-        &self.syntax().name
-    }
-
-    pub fn syntax(self) -> &'static SyntaxReference {
-        match self {
-            Self::Syntax(syntax) | Self::Console(syntax) => syntax,
-        }
-    }
-}
-
 /// Returns the language of an info string as written by agents.
 ///
 /// Known forms: `rust`, `rust,ignore`, `{.python .numbers}`, `python:src/a.py`, `12:15:src/a.rs`,

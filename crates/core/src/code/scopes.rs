@@ -28,11 +28,6 @@ pub(super) fn group(scope: Scope, outer: Option<Group>) -> Option<Group> {
     }
 }
 
-/// Builds the table.
-pub(super) fn load() {
-    table();
-}
-
 /// Returns the rule with the longest prefix of `scope`.
 fn rule(scope: Scope) -> Option<Rule> {
     table()
