@@ -2,7 +2,8 @@
 //! frames.
 //!
 //! Invariants: the callback of an `AsyncHandle` only schedules; the outbox is drained in order, in
-//! slices of [`SLICE`]; at most one frame is requested at a time, and one per [`FRAME_MS`].
+//! slices of [`SLICE`]; at most one frame is requested at a time, and one per [`FRAME_MS`] unless
+//! the last one had no room for all text.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use super::terminal::pace;
 use super::{guard, nvim, state};
 use acp_core::event::Event;
 use acp_core::spine::effect::EditorEffect;
+use acp_core::spine::view::FrameSize;
 
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;
@@ -69,7 +71,10 @@ impl Outbox {
 thread_local! {
     static OUTBOX: OnceCell<Arc<Outbox>> = const { OnceCell::new() };
     static SCHEDULED: Cell<bool> = const { Cell::new(false) };
+    /// The time of the last frame, if the next one has to wait.
     static LAST_FRAME: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// The text that a frame may contain.
+    static SIZE: Cell<FrameSize> = Cell::default();
     static ASKED: Cell<bool> = const { Cell::new(false) };
     static TOOLS: RefCell<Option<Tools>> = const { RefCell::new(None) };
 }
@@ -161,7 +166,8 @@ pub(super) fn want_frame() {
 fn ask() {
     ASKED.set(true);
     let output = pace::output();
-    state::send(Event::FrameWanted { output });
+    let size = SIZE.get();
+    state::send(Event::FrameWanted { output, size });
 }
 
 /// Carries out the effects in the outbox; after a slice, keys and the screen are handled before the
@@ -178,8 +184,13 @@ fn drain() {
             EditorEffect::Wake => want_frame(),
             EditorEffect::Frame(frame) => {
                 ASKED.set(false);
+                let (bytes, is_behind) = (frame.bytes(), frame.is_behind);
+                let begun = Instant::now();
                 super::apply::frame(frame);
-                LAST_FRAME.set(Some(Instant::now()));
+                let ended = Instant::now();
+                SIZE.set(SIZE.get().after(bytes, ended.duration_since(begun)));
+                // While more text waits, the core needs the time between two frames.
+                LAST_FRAME.set((!is_behind).then_some(ended));
                 if pace::is_due() {
                     want_frame();
                 }

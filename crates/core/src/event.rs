@@ -24,7 +24,7 @@ use crate::spine::ids::{AgentKey, BufId, QuestionId, QueueId, SessionKey, ToolUs
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{Checkpoint, Committed, FileChange, KeptReview};
 use crate::spine::tool::{Door, Progress, ToolAsk, ToolResult, ToolSpec};
-use crate::spine::view::{Follow, Whole};
+use crate::spine::view::{Follow, FrameSize, Whole};
 use crate::terminals::{Output, TerminalEvent};
 use crate::text::LineEdit;
 use crate::workspace::proposals::Preview;
@@ -225,9 +225,10 @@ pub enum Event {
         level: Level,
         line: String,
     },
-    /// The main thread is ready for a frame, with at most this much terminal output.
+    /// The main thread is ready for a frame, with at most this much terminal output and text.
     FrameWanted {
         output: Output,
+        size: FrameSize,
     },
     /// The core thread has time for the next slice of the frame it is composing.
     FrameSlice,

@@ -169,7 +169,10 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         } => model.tool_used(id, session, name, arguments, fx),
         Event::ToolGivenUp { id } => model.tool_given_up(id, fx),
         Event::Quit => model.quit(fx),
-        Event::FrameWanted { output } => model.terminals.set_output(output),
+        Event::FrameWanted { output, size } => {
+            model.terminals.set_output(output);
+            model.view.frame.size = size;
+        }
         Event::FrameSlice => {}
         Event::ChatEmpty { session } => {
             if let Some(found) = model.conversation.sessions.get_mut(&session) {

@@ -61,7 +61,7 @@ impl Model {
             .take()
             .unwrap_or_else(|| Composing {
                 chats: BTreeMap::new(),
-                budget: Budget::new(self.view.frame.behind),
+                budget: Budget::new(self.view.frame.size),
             });
         let more = self.render_slice(&mut composing);
         if more && composing.budget.is_left() {
@@ -69,8 +69,10 @@ impl Model {
             return;
         }
         self.view.code.is_due = true;
-        self.view.frame.behind = if more { self.view.frame.behind + 1 } else { 0 };
-        let mut frame = Frame::default();
+        let mut frame = Frame {
+            is_behind: more,
+            ..Frame::default()
+        };
         self.chat_patches(composing.chats, &mut frame);
         // The remaining requests are for closed sessions.
         self.view.frame.folds_wanted.clear();

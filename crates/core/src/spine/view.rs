@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::form::Ask;
 use crate::spine::event::ReviewAction;
@@ -140,6 +141,53 @@ pub enum Piece {
 #[derive(Debug, Default)]
 pub struct Frame {
     pub patches: Vec<Patch>,
+    /// More text of transcripts waits for the next frame.
+    pub is_behind: bool,
+}
+
+impl Frame {
+    /// Returns the bytes of transcripts' text.
+    pub fn bytes(&self) -> usize {
+        let ops = self.patches.iter().flat_map(|patch| match patch {
+            Patch::Chat { ops, .. } => ops.as_slice(),
+            _ => &[],
+        });
+        let lines = ops.flat_map(|op| match op {
+            ChatOp::Splice { lines, .. } => lines.as_slice(),
+            _ => &[],
+        });
+        lines.map(|line| line.text.len() + 1).sum()
+    }
+}
+
+/// The text of transcripts that a frame may contain, in bytes: as much as the main thread applies
+/// in about [`FrameSize::TARGET`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameSize(pub usize);
+
+impl Default for FrameSize {
+    fn default() -> Self {
+        Self(64 * 1024)
+    }
+}
+
+impl FrameSize {
+    const TARGET: Duration = Duration::from_micros(2500);
+    const LEAST: usize = 16 * 1024;
+    const MOST: usize = 512 * 1024;
+
+    /// Returns the size for the next frame, after one with this much text took this time. One
+    /// frame changes it by a factor of two at most; a small one that was quick does not.
+    #[must_use]
+    pub fn after(self, bytes: usize, took: Duration) -> Self {
+        if took <= Self::TARGET && bytes < self.0 / 2 {
+            return self;
+        }
+        let target = Self::TARGET.as_micros() * bytes as u128 / took.as_micros().max(1);
+        let target = usize::try_from(target).unwrap_or(Self::MOST);
+        let near = target.clamp(self.0 / 2, self.0 * 2);
+        Self(near.clamp(Self::LEAST, Self::MOST))
+    }
 }
 
 #[derive(Debug)]
@@ -462,5 +510,29 @@ impl Follow {
             Follow::On => Some("following"),
             Follow::Edits => Some("following edits"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_as_large_as_the_main_thread_is_fast() {
+        let check = |size: usize, bytes: usize, us: u64, want: usize| {
+            let after = FrameSize(size).after(bytes, Duration::from_micros(us));
+            assert_eq!(after, FrameSize(want), "{size} {bytes} {us}");
+        };
+        check(100_000, 100_000, 2500, 100_000);
+        check(100_000, 100_000, 2000, 125_000);
+        check(100_000, 100_000, 100, 200_000);
+        check(100_000, 100_000, 5000, 50_000);
+        check(100_000, 100_000, 50_000, 50_000);
+        // A small frame says little about a large one, unless it is slow.
+        check(100_000, 1000, 100, 100_000);
+        check(100_000, 1000, 3000, 50_000);
+        check(20_000, 1000, 3000, FrameSize::LEAST);
+        check(500_000, 500_000, 100, FrameSize::MOST);
+        check(100_000, 0, 0, 100_000);
     }
 }

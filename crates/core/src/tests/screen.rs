@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::ops::Ops;
-use crate::spine::view::{ChatOp, FoldState, Line};
+use crate::spine::view::{ChatOp, FoldState, FrameSize, Line};
 use crate::view::chat::{Budget, ChatView, Means};
 use acp::{Content, Role};
 
@@ -166,7 +166,7 @@ impl Chat {
         loop {
             let mut ops = Ops::default();
             let mut means = Means {
-                budget: &mut Budget::new(0),
+                budget: &mut Budget::new(FrameSize::default()),
                 ops: &mut ops,
                 cwd,
             };

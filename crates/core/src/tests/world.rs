@@ -31,6 +31,7 @@ use crate::spine::history::Granted;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::KeptReview;
+use crate::spine::view::FrameSize;
 use crate::terminals::Output;
 use crate::update::update;
 use acp::rpc;
@@ -38,6 +39,7 @@ use acp::rpc;
 /// The editor requests a frame while the user does not type.
 pub const FRAME: Event = Event::FrameWanted {
     output: Output::Much,
+    size: FrameSize(64 * 1024),
 };
 
 /// A part of the world that can be kept from moving.

@@ -3,7 +3,7 @@
 //!
 //! Invariants: the buffer contains the entries' lines in order, with the children of a tool call
 //! inside its block; a clean entry is never rendered again; the changes of a frame are bounded by
-//! `FRAME_BYTES`, and each rendering step by `SLICE`.
+//! its [`FrameSize`], and each rendering step by `SLICE`.
 
 mod block;
 mod order;
@@ -18,51 +18,37 @@ use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::ops::Ops;
 use crate::render::toolview;
 use crate::spine::effect::Level;
-use crate::spine::view::{FoldState, Line};
+use crate::spine::view::{FoldState, FrameSize, Line};
 
-/// Maximum text of one frame, in bytes, so that applying it takes a few milliseconds at most.
-const FRAME_BYTES: usize = 64 * 1024;
+/// Size of a rendering step, in units of [`crate::render::markdown::Markdown::render`]: usually a
+/// fraction of a millisecond. Between steps the core can handle other events.
+const SLICE: usize = 128;
 
-/// Size of a rendering step, in units of [`crate::render::markdown::Markdown::render`]: a few lines
-/// of code, usually a fraction of a millisecond. Between steps the core can handle other events.
-const SLICE: usize = 256;
-
-/// Bytes of text without highlighting that count as one unit.
+/// Bytes of text that count as one unit.
 const UNIT_BYTES: usize = 128;
-
-/// Maximum number of slices per frame: highlighting must not delay it.
-const FRAME_SLICES: usize = 16;
-
-/// Maximum number of times that `FRAME_SLICES` doubles while frames remain incomplete: a large
-/// backlog then needs few frames, each of which costs the editor a redraw.
-const MAX_DOUBLINGS: u32 = 4;
 
 /// The remaining budget of a frame.
 #[derive(Debug)]
 pub struct Budget {
     bytes: usize,
-    slices: usize,
     /// Remaining units of this slice.
     slice: usize,
 }
 
 impl Budget {
-    /// Returns the budget of a frame after `behind` incomplete frames.
-    pub fn new(behind: u32) -> Self {
+    pub fn new(size: FrameSize) -> Self {
         Self {
-            bytes: FRAME_BYTES,
-            slices: FRAME_SLICES << behind.min(MAX_DOUBLINGS),
+            bytes: size.0,
             slice: 0,
         }
     }
 
     /// Returns whether another slice may be rendered.
     pub fn is_left(&self) -> bool {
-        self.bytes > 0 && self.slices > 0
+        self.bytes > 0
     }
 
     fn begin_slice(&mut self) {
-        self.slices = self.slices.saturating_sub(1);
         self.slice = SLICE;
     }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::render::ops::Ops;
 use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
-use crate::spine::view::Group;
+use crate::spine::view::{FrameSize, Group};
 use crate::view::View;
 use crate::view::chat::Budget;
 
@@ -21,10 +21,10 @@ pub struct FrameState {
     /// Sessions whose folds a window wants.
     pub folds_wanted: BTreeSet<SessionKey>,
     pub(crate) titles: BTreeMap<SessionKey, Vec<(OneLine, Group)>>,
+    /// The most text that the main thread wants in a frame.
+    pub(crate) size: FrameSize,
     /// The pending frame, as composed so far.
     pub(crate) composing: Option<Composing>,
-    /// The number of consecutive frames that were incomplete.
-    pub(crate) behind: u32,
 }
 
 /// A frame that is being composed, slice by slice.

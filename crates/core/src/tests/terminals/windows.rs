@@ -7,7 +7,7 @@ use super::{T1, running};
 use crate::event::Event;
 use crate::spine::effect::EditorEffect;
 use crate::spine::ids::TerminalKey;
-use crate::spine::view::Patch;
+use crate::spine::view::{FrameSize, Patch};
 use crate::terminals::{Output, State, TerminalEvent};
 
 #[test]
@@ -81,7 +81,10 @@ fn frame(world: &mut World) -> Vec<(u32, bool, usize)> {
 
 /// As [`frame`], with this budget for output.
 fn frame_of(world: &mut World, output: Output) -> Vec<(u32, bool, usize)> {
-    world.apply(Event::FrameWanted { output });
+    world.apply(Event::FrameWanted {
+        output,
+        size: FrameSize::default(),
+    });
     let effects = std::mem::take(&mut world.to_editor).into_iter();
     let frames = effects.filter_map(|effect| match effect {
         EditorEffect::Frame(frame) => Some(frame),
