@@ -68,6 +68,12 @@ impl Files {
         Self { files, above }
     }
 
+    pub(super) fn add(&mut self, file: &Path) {
+        let above = file.ancestors().skip(1).map(Path::to_owned);
+        self.above.extend(above);
+        self.files.insert(file.to_owned());
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(PathBuf::as_path)
     }

@@ -38,6 +38,9 @@ pub(super) struct Watch {
     inbox: Inbox,
     /// Why not everything is watched.
     limited: Option<String>,
+    /// How often all watches were compared with those wanted.
+    #[cfg(test)]
+    comparisons: usize,
 }
 
 /// The result of changing the watches.
@@ -67,6 +70,8 @@ impl Watch {
             cap,
             inbox,
             limited: None,
+            #[cfg(test)]
+            comparisons: 0,
         }
     }
 
@@ -122,11 +127,15 @@ impl Watch {
     /// Adds files to watch, wherever they are.
     pub(super) fn track(&mut self, paths: &[PathBuf]) -> Placed {
         let mut state = self.notifications.lock();
-        let all = state
-            .tracked
-            .iter()
-            .chain(paths.iter().map(PathBuf::as_path));
-        state.tracked = Files::new(all.map(Path::to_owned).collect::<Vec<_>>());
+        paths.iter().for_each(|path| state.tracked.add(path));
+        let is_watched = |path: &PathBuf| {
+            let folder = path.parent();
+            folder.is_some_and(|folder| state.watched.contains(folder))
+        };
+        // An agent names hundreds of files, and finding their folders on disk takes long.
+        if paths.iter().all(is_watched) {
+            return Placed::default();
+        }
         drop(state);
         self.place()
     }
@@ -178,6 +187,10 @@ impl Watch {
     /// # Errors
     /// The system has no watch left, or cannot watch one of the folders.
     fn bring_about(&mut self, fresh: &mut Vec<PathBuf>) -> notify::Result<()> {
+        #[cfg(test)]
+        {
+            self.comparisons += 1;
+        }
         let wanted = self.wanted();
         let state = self.notifications.lock();
         let unwanted: Vec<PathBuf> = state.watched.difference(&wanted).cloned().collect();
@@ -321,4 +334,31 @@ fn setting(name: &str) -> String {
     }
     words.push_str(", then restart Neovim");
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_in_a_watched_folder_are_tracked_without_comparing_all_watches() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path();
+        let hidden = root.join("hidden");
+        std::fs::create_dir(&hidden).expect("a folder");
+        let (inbox, _outlet) = acp_edge::inbox::inbox();
+        let log = root.join("log");
+        let notifications = Arc::new(Notifications::new(root, &log, Arc::default()));
+        let mut watch = Watch::new(root, 100, notifications, inbox);
+        watch.start([root.to_owned()]);
+        assert_eq!(watch.comparisons, 1);
+        for n in 0..50 {
+            let files = [root.join(n.to_string()), hidden.join(n.to_string())];
+            let placed = watch.track(&files);
+            assert_eq!(placed.any, n == 0 && PER_FOLDER);
+        }
+        // The other folder is watched with the first of its files.
+        assert_eq!(watch.comparisons, if PER_FOLDER { 2 } else { 51 });
+        assert!(watch.notifications.lock().tracked.iter().count() == 100);
+    }
 }
