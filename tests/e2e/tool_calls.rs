@@ -429,7 +429,7 @@ fn a_line_feed_in_a_name_breaks_nothing() {
     let nvim = talk::start(&[steps]);
     talk::talk(&nvim, "hi");
     talk::wait_said(&nvim, "and on");
-    assert!(talk::said(&nvim, "src/a b:3"));
+    assert!(talk::said(&nvim, "src/a^Jb:3"));
     assert_eq!(nvim.messages(), "");
     nvim.quit();
 }

@@ -2,8 +2,8 @@
 //!
 //! Invariants: the window takes no key that is meant for a text: it gets the focus only in normal
 //! mode and after [`REST`] without a key, and for as long after it appeared or got the focus its
-//! keys answer nothing. No key allows what was not on the screen to its end. A user who leaves it is not brought back. The user's entries stay until the
-//! question is answered.
+//! keys answer nothing. No key allows what was not on the screen to its end. A user who leaves it is
+//! not brought back. The user's entries stay until the question is answered.
 
 mod field;
 mod focus;
@@ -292,7 +292,11 @@ fn draw() -> mlua::Result<()> {
         }
     };
     buffer::write(buf, &[], &lines)?;
-    let size = Size::of(&lines, least, tenths)?;
+    let mut size = Size::of(&lines, least, tenths)?;
+    if let (QuestionView::Permission(view), true) = (&question, size.is_cut) {
+        // The options are in the frame.
+        size = Size::of(&lines, least.max(permission::hint_width(view)), tenths)?;
+    }
     let config = float::config(size, frame(&question, size)?)?;
     let win = match known {
         Some(win) => {

@@ -51,11 +51,23 @@ fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
     number.into_iter().chain(letter).collect()
 }
 
-/// Returns a hint for the frame: the options that do not fit, and the key that shows the files.
+/// Returns a hint for the frame: that more is below, the options that do not fit, and the key that
+/// shows the files.
 pub(super) fn hint(view: &PermissionView, is_cut: bool) -> String {
+    let is_seen = is_aside(view) || with(|window| window.is_seen);
+    hint_for(view, is_cut, is_seen)
+}
+
+/// Returns the width of the longest hint for a window that cuts what it shows.
+pub(super) fn hint_width(view: &PermissionView) -> i64 {
+    let hint = hint_for(view, true, is_aside(view));
+    i64::try_from(hint.chars().count()).unwrap_or(i64::MAX)
+}
+
+fn hint_for(view: &PermissionView, is_cut: bool, is_seen: bool) -> String {
     let mut hint = String::new();
-    if !is_aside(view) && !with(|window| window.is_seen) {
-        hint.push_str(" ⋯ goes on below: scroll to its end ");
+    if !is_seen {
+        hint.push_str(" ⋯ more below ");
     }
     if is_cut {
         // The options are below the window's end.

@@ -214,7 +214,7 @@ fn start_command(command: &str) -> Nvim {
 fn what_goes_on_below_is_marked_and_allowed_only_after_its_end_was_shown() {
     let nvim = start_command(&format!("git status{}rm -rf ~", "\n".repeat(200)));
     nvim.wait_text("$ git status");
-    nvim.wait_text("⋯ goes on below: scroll to its end");
+    nvim.wait_text("⋯ more below");
     press(&nvim, "y");
     nvim.wait("the next part", || {
         !nvim.screen().text().contains("$ git status")
@@ -223,7 +223,7 @@ fn what_goes_on_below_is_marked_and_allowed_only_after_its_end_was_shown() {
     nvim.keys("G");
     nvim.wait_text("  rm -rf ~");
     nvim.wait("the mark to go", || {
-        !nvim.screen().text().contains("goes on below")
+        !nvim.screen().text().contains("more below")
     });
     nvim.keys("gg");
     nvim.wait_text("$ git status");
@@ -237,7 +237,7 @@ fn what_goes_on_below_is_marked_and_allowed_only_after_its_end_was_shown() {
 fn a_line_higher_than_the_window_is_shown_part_by_part() {
     let nvim = start_command(&format!("echo {} | sh -c evil", "x ".repeat(4000)));
     nvim.wait_text("$ echo x x");
-    nvim.wait_text("⋯ goes on below");
+    nvim.wait_text("⋯ more below");
     press(&nvim, "y");
     nvim.wait("the end", || {
         if nvim.screen().text().contains("evil") {
@@ -263,7 +263,7 @@ fn what_goes_on_below_can_be_rejected_at_once() {
         }, "as": "q" })
     ));
     ask(&nvim);
-    nvim.wait_text("⋯ goes on below");
+    nvim.wait_text("⋯ more below");
     press(&nvim, "n");
     nvim.wait_script("scripted");
     nvim.quit();
