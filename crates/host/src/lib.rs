@@ -26,6 +26,7 @@ mod process;
 mod project;
 mod quiescence;
 mod terminal;
+mod watchdog;
 mod write;
 
 #[cfg(test)]

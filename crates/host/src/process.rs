@@ -23,6 +23,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use tokio::sync::{oneshot, watch};
 
+use super::watchdog::WATCHDOG;
+
 /// A running child, its group, and its pipes or terminal.
 pub(super) struct Process<W> {
     pub(super) group: Arc<Group>,
@@ -53,6 +55,7 @@ pub(super) fn start<W: Send + 'static>(
             }
         };
         let group = Arc::new(Group::of(&child));
+        WATCHDOG.add(group.pid());
         started(&group);
         let process = Process {
             group: Arc::clone(&group),
@@ -159,6 +162,7 @@ impl Group {
         {
             // ESRCH: empty. EPERM: only members we may not signal.
             *state = GroupState::Gone;
+            WATCHDOG.remove(self.pid);
         }
         *state
     }

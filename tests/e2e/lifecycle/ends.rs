@@ -62,6 +62,27 @@ fn agents_end_with_a_killed_neovim() {
 }
 
 #[test]
+fn what_ignores_signals_and_the_end_of_its_input_ends_with_a_killed_neovim() {
+    let script = r#"{"options":{"ignore_sigterm":true}}
+{"expect":"session/prompt","as":"p"}
+{"spawn_child":["sh","-c","trap '' TERM HUP; while :; do sleep 0.1; done"],"pid_file":"${cwd}/pid"}
+{"request":"terminal/create","params":{"sessionId":"${sid}","command":"sh","args":["-c","trap '' TERM HUP; echo $$ >job; while :; do sleep 0.1; done"]},"as":"c"}
+{"wait_file":"${cwd}/job"}
+{"say":"busy"}
+{"delay":60000}"#;
+    let mut nvim = Project::new().agent("scripted", script).start();
+    open(&nvim);
+    prompt(&nvim, "hi");
+    wait_said(&nvim, "busy");
+    for file in ["pid", "job"] {
+        let child: u32 = nvim.project.read(file).trim().parse().unwrap();
+        assert!(procs::alive(child));
+    }
+    nvim.kill();
+    nvim.wait("all processes to end", || nvim.processes().is_empty());
+}
+
+#[test]
 fn grandchildren_end_with_their_agent() {
     let script = r#"{"expect":"session/prompt","as":"p"}
 {"spawn_child":["sleep","1000"],"pid_file":"${cwd}/pid"}
