@@ -16,13 +16,13 @@ pub struct Size {
 }
 
 impl Size {
-    /// Returns the size for these lines: between `least` and 100 columns wide, and at most `tenths`
-    /// of the screen high.
+    /// Returns the size for these lines: between `least` (at most 100) and 100 columns wide, and at
+    /// most `tenths` of the screen high.
     pub fn of(lines: &[Line], least: i64, tenths: i64) -> mlua::Result<Self> {
         let (columns, rows) = window::screen()?;
         let cells = |line: &Line| i64::try_from(line.text.chars().count()).unwrap_or(columns);
         let longest = lines.iter().map(cells).max().unwrap_or(0);
-        let width = longest.clamp(least, 100).min(columns - 4).max(1);
+        let width = longest.clamp(least.min(100), 100).min(columns - 4).max(1);
         let needed: i64 = lines
             .iter()
             .map(|line| 1 + (cells(line) - 1).max(0) / width)

@@ -236,9 +236,11 @@ impl Nvim {
         self.child.id()
     }
 
-    /// Returns the processes Neovim has started, zombies included.
+    /// Returns the processes Neovim has started but the watchdog over them, zombies included.
     pub fn children(&self) -> Vec<Process> {
-        procs::children_of(self.pid())
+        let mut children = procs::children_of(self.pid());
+        children.retain(|child| !child.command.contains("acp-watchdog"));
+        children
     }
 }
 
