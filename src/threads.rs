@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::editor::{Outbox, Published, Wiring};
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent, ViewEvent};
 use acp_core::model::Model;
 use acp_core::spine::cx::Effects;
 use acp_core::spine::effect::{EditorEffect, Effect, Level};
@@ -127,7 +127,7 @@ impl Core {
                 break;
             }
             // Nothing is drawn anew, and the editor looks after the session's files no longer.
-            let is_end = matches!(event, Event::Close { .. });
+            let is_end = matches!(event, Event::Session(SessionEvent::Close { .. }));
             guarded(&mut model, event, &mut effects);
             if is_end || effects.iter().any(is_seen) {
                 self.publish(&model);
@@ -171,7 +171,7 @@ impl Core {
             return Some(event);
         }
         *between = 0;
-        Some(Event::FrameSlice)
+        Some(Event::View(ViewEvent::FrameSlice))
     }
 
     fn publish(&self, model: &Model) {
@@ -195,8 +195,11 @@ fn is_seen(effect: &Effect) -> bool {
 
 /// Runs `update`; a panic costs the event, and the user hears of it.
 fn guarded(model: &mut Model, event: Event, effects: &mut Effects) {
-    let is_prompt = matches!(event, Event::Prompt { .. });
-    let is_frame = matches!(event, Event::FrameWanted { .. } | Event::FrameSlice);
+    let is_prompt = matches!(event, Event::Session(SessionEvent::Prompt { .. }));
+    let is_frame = matches!(
+        event,
+        Event::View(ViewEvent::FrameWanted { .. }) | Event::View(ViewEvent::FrameSlice)
+    );
     let work = AssertUnwindSafe(|| {
         if is_prompt {
             panics::inject("core");

@@ -13,7 +13,7 @@ use super::{
     chat, follow, guard, heard, input, moved, notices, outside, panel, past, question, queue,
     review, reviewlist, terminal, tools, whole, winbar,
 };
-use acp_core::event::Event;
+use acp_core::event::{Event, ReviewEvent};
 use acp_core::spine::effect::{Announcement, EditorEffect};
 use acp_core::spine::event::UndoStep;
 use acp_core::spine::ids::TurnKey;
@@ -163,10 +163,10 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
 /// Asks the user whether to undo a turn.
 fn ask_undo(turn: TurnKey, view: &UndoView) -> mlua::Result<()> {
     let yes = Choice::new('y', "undo it", move || {
-        send(Event::UndoTurn {
+        send(Event::Review(ReviewEvent::UndoTurn {
             session: None,
             step: UndoStep::Undo(Some(turn)),
-        });
+        }));
         Ok(())
     });
     ask::show_lines(&view.title, &view.lines, vec![yes])

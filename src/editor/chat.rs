@@ -13,7 +13,7 @@ use super::nvim::{self, api};
 use super::spans::LineHighlights;
 use super::state::send;
 use super::{folds, input, layout, lines};
-use acp_core::event::Event;
+use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::{ChatOp, Line, Span};
 use acp_edge::panics;
@@ -69,7 +69,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
         chat.spans.borrow_mut().clear();
         chat.links.borrow_mut().clear();
         chat.seen = 0..0;
-        send(Event::ChatEmpty { session: key });
+        send(Event::View(ViewEvent::ChatEmpty { session: key }));
     }
     if !has_input {
         buffer::delete(chat.input)?;
@@ -97,7 +97,7 @@ pub fn draw_anew(key: SessionKey) -> mlua::Result<()> {
     });
     chat.spans.borrow_mut().clear();
     chat.links.borrow_mut().clear();
-    send(Event::ChatEmpty { session: key });
+    send(Event::View(ViewEvent::ChatEmpty { session: key }));
     buffer::unlocked(chat.transcript, || {
         let nothing: Vec<String> = Vec::new();
         api(

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::kit::window;
 use super::spans::Spans;
 use super::state;
-use acp_core::event::Event;
+use acp_core::event::{Event, ViewEvent};
 use acp_core::render::links::Links;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::oneline::OneLine;
@@ -55,7 +55,7 @@ impl Chat {
         if self.seen != rows {
             self.seen = rows.clone();
             let session = key;
-            state::send(Event::ChatSeen { session, rows });
+            state::send(Event::View(ViewEvent::ChatSeen { session, rows }));
         }
     }
 }

@@ -14,7 +14,7 @@ use super::nvim::{self, api};
 use super::state::{send, snapshot};
 use super::{chats, keys, mentions};
 use acp_core::conversation::complete::{self, Candidate, LeadKind, Sources};
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::ids::SessionKey;
 
 /// The behaviour of the menu in inputs, regardless of the user's own.
@@ -118,7 +118,7 @@ pub fn at(
     let is_known = info.is_some_and(|info| info.files.is_some());
     if lead.kind == LeadKind::Mention && (lead.text.is_empty() || !is_known) {
         // Shows the known files, and requests the current ones.
-        send(Event::FilesWanted { session: key });
+        send(Event::Session(SessionEvent::FilesWanted { session: key }));
     }
     let sources = Sources {
         commands: info.map_or(&[], |info| &info.commands),

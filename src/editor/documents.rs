@@ -15,7 +15,7 @@ use super::kit::{buffer, defer};
 use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::send;
-use acp_core::event::Event;
+use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::{BufState, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::spine::pending::Token;
@@ -83,7 +83,7 @@ pub fn start() -> mlua::Result<()> {
         set_known(buf, stamp);
         let over = set_replaced(buf, None).map(|replaced| replaced.overwritten(stamp));
         let buf = BufId(buf);
-        send(Event::BufSaved { buf, stamp, over });
+        send(Event::Buffer(BufferEvent::Saved { buf, stamp, over }));
         Ok(())
     })?;
     on(&["BufModifiedSet"], |buf| {
@@ -265,7 +265,7 @@ fn listen(buf: i32) -> mlua::Result<()> {
     let on_detach = guard::callback("on_detach", |(_, buf): (String, i32)| {
         with(|attached| attached.buffers.remove(&buf));
         super::review::forget(buf);
-        send(Event::BufDetached { buf: BufId(buf) });
+        send(Event::Buffer(BufferEvent::Detached { buf: BufId(buf) }));
         attach_again_later(buf)
     })?;
     let opts = nvim::table([
@@ -297,7 +297,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
     let lines = super::lines::get(buf, first, new_last)?;
     // A change of another buffer by a save hook is not attributed to the agent.
     let applying = APPLYING.get().filter(|(edited, _)| *edited == buf);
-    send(Event::BufLines {
+    send(Event::Buffer(BufferEvent::Lines {
         buf: BufId(buf),
         tick: next_tick(buf),
         edit: LineEdit {
@@ -306,7 +306,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
             lines,
         },
         made_for: applying.map(|(_, token)| token),
-    });
+    }));
     Ok(())
 }
 
@@ -317,10 +317,10 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
 pub fn report_state(buf: i32) -> mlua::Result<()> {
     if is_attached(buf) {
         let state = buf_state(buf)?;
-        send(Event::BufChanged {
+        send(Event::Buffer(BufferEvent::Changed {
             buf: BufId(buf),
             state,
-        });
+        }));
     }
     Ok(())
 }

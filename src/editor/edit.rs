@@ -15,7 +15,7 @@ use super::loading::is_loading;
 use super::nvim::{self, api};
 use super::state::send;
 use super::{guard, outside};
-use acp_core::event::Event;
+use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::effect::Save;
 use acp_core::spine::event::{EditDone, EditError, SaveError, Stamp};
 use acp_core::spine::ids::BufId;
@@ -48,7 +48,7 @@ pub fn run(edit: Edit) -> mlua::Result<()> {
         }
     };
     let Edit { token, buf, .. } = edit;
-    send(Event::Edited { token, buf, result });
+    send(Event::Buffer(BufferEvent::Edited { token, buf, result }));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use super::nvim::{self, api};
 use super::state::{self, send};
 use super::{chat, chats, complete, follow, inputmarks, keymaps, keys, mentions, recall};
 use acp_core::conversation::queue::When;
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::event::Prompt;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::oneline::OneLine;
@@ -41,7 +41,7 @@ pub(super) fn keep_drafts() {
     let chats = chats::with(|chats| chats.by_session.clone());
     for (session, chat) in chats {
         if let Ok(text) = text(chat.input) {
-            send(Event::Remember { session, text });
+            send(Event::Session(SessionEvent::Remember { session, text }));
         }
     }
 }
@@ -71,10 +71,10 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
     let mentioned = mentions::resolve(key, &text)?;
     set_text(chat.input, "")?;
     recall::forget(key);
-    send(Event::Remember {
+    send(Event::Session(SessionEvent::Remember {
         session: key,
         text: text.clone(),
-    });
+    }));
     chats::with(|chats| chats.last = Some(key));
     chat::follow_again(&chat)?;
     state::refresh_environment();
@@ -84,14 +84,14 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
         ..Prompt::default()
     };
     send(match when {
-        When::InTurn => Event::Prompt {
+        When::InTurn => Event::Session(SessionEvent::Prompt {
             session: key,
             prompt,
-        },
-        When::AtOnce => Event::Interrupt {
+        }),
+        When::AtOnce => Event::Session(SessionEvent::Interrupt {
             session: key,
             prompt,
-        },
+        }),
     });
     Ok(())
 }
@@ -110,10 +110,10 @@ pub fn candidates_came(key: SessionKey) -> mlua::Result<()> {
 pub fn detach_last(key: SessionKey) -> mlua::Result<()> {
     let count = chats::get(key).map_or(0, |chat| chat.attached.len());
     if let Some(last) = count.checked_sub(1) {
-        send(Event::Detach {
+        send(Event::Session(SessionEvent::Detach {
             session: key,
             which: Some(last),
-        });
+        }));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::state::send;
 use super::{complete, input, layout, links};
 use acp_core::conversation::options::Setting;
 use acp_core::conversation::queue::When;
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::ids::SessionKey;
 
 /// Maps the keys of a transcript.
@@ -88,7 +88,10 @@ fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Resul
             return feed("<C-p>");
         }
         let wish = Setting::NextMode;
-        send(Event::SetOption { session: key, wish });
+        send(Event::Session(SessionEvent::SetOption {
+            session: key,
+            wish,
+        }));
         Ok(())
     })?;
     bind(
@@ -97,7 +100,7 @@ fn common(buf: i32, group: &str, modes: &[&str], key: SessionKey) -> mlua::Resul
         (group, "cancel"),
         "Cancels the turn",
         move |_| {
-            send(Event::Cancel { session: key });
+            send(Event::Session(SessionEvent::Cancel { session: key }));
             Ok(())
         },
     )?;

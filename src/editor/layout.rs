@@ -11,7 +11,7 @@ use super::kit::window;
 use super::nvim::{self, api};
 use super::state::send;
 use super::{chat, config, winbar};
-use acp_core::event::Event;
+use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::ids::SessionKey;
 
 /// The least width that a share of the screen gives, where half the screen has as many columns.
@@ -271,7 +271,7 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
     )?;
     window::switch(win, &["foldenable", "smoothscroll", "breakindent"], true)?;
     chat::go_to_end(win, chat.transcript)?;
-    send(Event::FoldsWanted { session: key });
+    send(Event::View(ViewEvent::FoldsWanted { session: key }));
     Ok(win)
 }
 

@@ -12,7 +12,7 @@ use super::nvim::{self, api};
 use super::state::{self, send};
 use super::{chats, terminal, walk};
 use acp_core::conversation::info::SessionInfo;
-use acp_core::event::Event;
+use acp_core::event::{Event, ViewEvent};
 use acp_core::render::links::row_behind;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::SessionKey;
@@ -32,7 +32,7 @@ pub fn open(key: SessionKey) -> mlua::Result<()> {
         Some(Link::Terminal(terminal)) => terminal::open(terminal),
         Some(Link::Whole(whole)) => {
             let session = key;
-            send(Event::WholeWanted { session, whole });
+            send(Event::View(ViewEvent::WholeWanted { session, whole }));
             Ok(())
         }
         Some(Link::Call { .. } | Link::Part { .. }) | None => toggle(),
@@ -77,7 +77,7 @@ pub fn raw(key: SessionKey) -> mlua::Result<()> {
     let piece = Piece::Raw;
     let whole = Whole { entry, piece };
     let session = key;
-    send(Event::WholeWanted { session, whole });
+    send(Event::View(ViewEvent::WholeWanted { session, whole }));
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use super::documents::{buf_state, next_tick, with_buffer};
 use super::kit::defer;
 use super::nvim::api;
 use super::state::send;
-use acp_core::event::Event;
+use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::Stamp;
 use acp_core::spine::ids::BufId;
 
@@ -69,17 +69,17 @@ fn send_slice(buf: i32, mut loading: Loading) -> mlua::Result<()> {
         loading.rows = end;
         let id = loading.id;
         set_loading(buf, Some(loading));
-        send(Event::BufSlice {
+        send(Event::Buffer(BufferEvent::Slice {
             buf: BufId(buf),
             path,
             real,
             row,
             text,
-        });
+        }));
         return send_slice_later(buf, id);
     }
     set_loading(buf, None);
-    send(Event::BufAttached {
+    send(Event::Buffer(BufferEvent::Attached {
         buf: BufId(buf),
         path,
         real,
@@ -87,7 +87,7 @@ fn send_slice(buf: i32, mut loading: Loading) -> mlua::Result<()> {
         text,
         state: buf_state(buf)?,
         stamp: loading.stamp,
-    });
+    }));
     Ok(())
 }
 

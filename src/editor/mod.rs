@@ -59,7 +59,7 @@ use std::sync::Arc;
 
 use nvim_oxi::mlua::{self, Table};
 
-use acp_core::event::Event;
+use acp_core::event::{ConversationEvent, Event};
 use acp_core::spine::effect::Level;
 use acp_edge::inbox::Inbox;
 use kit::autocmd::{self, Scope};
@@ -106,8 +106,8 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         rules: config.rules.clone(),
         follow: config.follow,
     };
-    let place_plans = Event::PlacePlans(config.plan);
-    let keep = Event::KeepSessions(config.history);
+    let place_plans = Event::Conversation(ConversationEvent::PlacePlans(config.plan));
+    let keep = Event::Conversation(ConversationEvent::KeepSessions(config.history));
     let problems = config.problems.clone();
     let log_level = config.log_level;
     config::set(config);

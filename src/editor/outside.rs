@@ -35,7 +35,7 @@ use super::kit::buffer;
 use super::nvim::{self, api};
 use super::state::{self, send};
 use acp_core::conversation::info::SessionInfo;
-use acp_core::event::Event;
+use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::{SaveError, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::text::format::{Encoding, Format, LineEnd};
@@ -56,7 +56,7 @@ pub fn start() -> mlua::Result<()> {
 /// Tells Neovim to ignore the change of a file if the core merges it.
 fn changed(buf: i32) -> mlua::Result<()> {
     if is_looked_after(buf)? {
-        send(Event::BufOutdated { buf: BufId(buf) });
+        send(Event::Buffer(BufferEvent::Outdated { buf: BufId(buf) }));
         return choose("");
     }
     // Neovim asks no question if any autocommand exists, even ours; other plugins' autocommands

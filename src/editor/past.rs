@@ -5,12 +5,15 @@ use nvim_oxi::mlua::{self, Function, Table, Value};
 use super::nvim;
 use super::state::send;
 use acp_core::conversation::history::state::Wish;
-use acp_core::event::Event;
+use acp_core::event::{ConversationEvent, Event};
 use acp_core::spine::history::Granted;
 
 /// Sends a request; its reply goes to `granted` of `acp.sessions`, with this number.
 pub fn wish(number: u32, wish: Wish) {
-    send(Event::Wish { number, wish });
+    send(Event::Conversation(ConversationEvent::Wish {
+        number,
+        wish,
+    }));
 }
 
 /// Passes the reply to the Lua side.

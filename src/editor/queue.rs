@@ -17,7 +17,7 @@ use super::panel::{self, Contents, Kind};
 use super::state::{self, send};
 use super::{chats, keys, layout};
 use acp_core::conversation::queue::{QueueAction, QueuedInfo};
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::attachment::Attachment;
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::Prompt;
@@ -137,10 +137,10 @@ pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
     let blocks = prompt.blocks.into_iter().map(Attachment::Block);
     let items: Vec<Attachment> = prompt.attached.into_iter().chain(blocks).collect();
     if !items.is_empty() {
-        send(Event::Attach {
+        send(Event::Session(SessionEvent::Attach {
             session: key,
             items,
-        });
+        }));
     }
     Ok(())
 }
@@ -249,11 +249,11 @@ pub fn act(key: SessionKey, id: QueueId, action: QueueAction) {
     if action == QueueAction::SendNow {
         state::refresh_environment();
     }
-    send(Event::Queued {
+    send(Event::Session(SessionEvent::Queued {
         session: key,
         id,
         action,
-    });
+    }));
 }
 
 fn count() -> mlua::Result<i32> {

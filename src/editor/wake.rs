@@ -16,7 +16,7 @@ use nvim_oxi::mlua::{self, Function};
 use super::kit::defer::Timer;
 use super::terminal::pace;
 use super::{guard, nvim, state};
-use acp_core::event::Event;
+use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::effect::EditorEffect;
 use acp_core::spine::view::FrameSize;
 
@@ -167,7 +167,7 @@ fn ask() {
     ASKED.set(true);
     let output = pace::output();
     let size = SIZE.get();
-    state::send(Event::FrameWanted { output, size });
+    state::send(Event::View(ViewEvent::FrameWanted { output, size }));
 }
 
 /// Carries out the effects in the outbox; after a slice, keys and the screen are handled before the

@@ -8,7 +8,10 @@ use crate::conversation::jobs::TimerJob;
 use crate::conversation::questions::ElicitationRequest;
 use crate::conversation::queue::When;
 use crate::conversation::session::Session;
-use crate::event::Event;
+use crate::event::{
+    AgentEvent, BufferEvent, ConversationEvent, Event, ProjectEvent, ReviewEvent, SessionEvent,
+    ToolEvent, ViewEvent,
+};
 use crate::model::Model;
 use crate::spine::asker::{Asker, unknown_session};
 use crate::spine::cx::{Effects, log, notify};
@@ -23,7 +26,10 @@ use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
 
 /// Applies one event to the model and appends the resulting effects.
 pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
-    let is_frame = matches!(event, Event::FrameWanted { .. } | Event::FrameSlice);
+    let is_frame = matches!(
+        event,
+        Event::View(ViewEvent::FrameWanted { .. }) | Event::View(ViewEvent::FrameSlice)
+    );
     let is_terminal = matches!(
         event,
         Event::Terminal(
@@ -32,7 +38,7 @@ pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
                 | TerminalEvent::Exited { .. }
         )
     );
-    let is_edit = matches!(event, Event::BufLines { .. });
+    let is_edit = matches!(event, Event::Buffer(BufferEvent::Lines { .. }));
     apply(model, event, fx);
     react(model, fx);
     for notice in fx.take_notices() {
@@ -89,55 +95,15 @@ fn react(model: &mut Model, fx: &mut Effects) {
 
 fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
     match event {
-        Event::Open {
-            session,
-            spec,
-            roots,
-            project,
-            origin,
-            reach,
-        } => {
-            let mut opened = Session::new(spec, roots, project, origin);
-            opened.reach = reach;
-            model.open(session, opened, fx);
-            model.conversation.recall(session, fx);
-        }
-        Event::Prompt { session, prompt } => model.prompt(session, prompt, When::InTurn, fx),
-        Event::Interrupt { session, prompt } => model.prompt(session, prompt, When::AtOnce, fx),
-        Event::Queued {
-            session,
-            id,
-            action,
-        } => model.queue_action(session, id, action, fx),
-        Event::Attach { session, items } => model.conversation.attach(session, items),
-        Event::AttachImage { session, path } => model.conversation.attach_image(session, path, fx),
-        Event::Remember { session, text } => model.conversation.remember(session, &text, fx),
-        Event::PromptsRecalled { folder, texts } => model.conversation.recalled(folder, texts, fx),
-        Event::FilesWanted { session } => model.conversation.list_files(session, fx),
-        Event::FilesListed { folder, paths } => model.conversation.files_listed(folder, paths, fx),
-        Event::Detach { session, which } => model.conversation.detach(session, which, fx),
-        Event::Cancel { session } => model.cancel(session, fx),
-        Event::Stop { session } => model.stop(session, fx),
-        Event::Restart { session } => model.restart(session, fx),
-        Event::Close { session } => model.close(session, fx),
-        Event::Login {
-            session,
-            method,
-            step,
-        } => model.login(session, &method, step, fx),
-        Event::Logout { session } => model.conversation.logout(session, fx),
+        Event::Session(event) => session_event(model, event, fx),
+        Event::Conversation(event) => conversation_event(model, event, fx),
+        Event::Review(event) => review_event(model, event, fx),
+        Event::View(event) => view_event(model, event, fx),
+        Event::Tool(event) => tool_event(model, event, fx),
+        Event::Buffer(event) => buffer_event(model, event, fx),
+        Event::Agent(event) => agent_event(model, event, fx),
+        Event::Project(event) => project_event(model, event, fx),
         Event::Answer { id, answer } => model.question_answered(id, answer, fx),
-        Event::Review { action, scope } => {
-            model.workspace.reviews.begin_decision();
-            model.workspace.review(action, scope, fx);
-            model.answer_decided(fx);
-        }
-        Event::DropFeedback { session } => model.drop_feedback(session),
-        Event::Follow { session, to } => model.follow(session, to, fx),
-        Event::SetOption { session, wish } => model.conversation.set_option(session, wish, fx),
-        Event::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
-        Event::List(event) => model.list(event, fx),
-        Event::UndoTurn { session, step } => model.workspace.undo_turn(session, step, fx),
         Event::Configure {
             limits,
             feedback,
@@ -152,115 +118,10 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             model.workspace.feedback = feedback;
             model.conversation.feedback_is_dirty = true;
         }
-        Event::PlacePlans(place) => model.conversation.plan_place = place,
-        Event::ToolDoor(door) => model.tools.tool_door(door),
-        Event::ToolsDefined(tools) => model.tools.tools_defined(tools, fx),
-        Event::ToolSwitched { name, on } => model.tools.tool_switched(&name, on, fx),
-        Event::ToolAsked { id, number, ask } => model.tool_asked(id, number, ask, fx),
-        Event::ToolProgressed { id, progress } => model.tool_progressed(id, progress, fx),
-        Event::ToolDone { id, result } => model.tool_done(id, result, fx),
-        Event::ToolServerFailed { why } => model.tools.tool_server_failed(why, fx),
-        Event::ToolBegun { id, session, name } => model.tool_begun(id, session, name, fx),
-        Event::ToolUsed {
-            id,
-            session,
-            name,
-            arguments,
-        } => model.tool_used(id, session, name, arguments, fx),
-        Event::ToolGivenUp { id } => model.tool_given_up(id, fx),
         Event::Quit => model.quit(fx),
-        Event::FrameWanted { output, size } => {
-            model.terminals.set_output(output);
-            model.view.frame.size = size;
-        }
-        Event::FrameSlice => {}
-        Event::ChatEmpty { session } => {
-            if let Some(found) = model.conversation.sessions.get_mut(&session) {
-                let chat = model.view.chats.entry(session).or_default();
-                chat.reset(&mut found.transcript);
-            }
-            model.view.frame.chat_is_empty(session);
-        }
-        Event::ChatSeen { session, rows } => model.chat_seen(session, rows),
-        Event::FoldsWanted { session } => {
-            model.view.frame.folds_wanted.insert(session);
-        }
-        Event::BufAttached {
-            buf,
-            path,
-            real,
-            row,
-            text,
-            state,
-            stamp,
-        } => {
-            let before = model.workspace.documents.get(buf).cloned();
-            let text = (row, Text::from_text(&text));
-            model.view.following.buffer_came(&path, &real);
-            model
-                .workspace
-                .documents
-                .attach(buf, path, real, text, state, stamp);
-            model.workspace.buffer_attached(buf, before, fx);
-            model.workspace.run_lanes(fx);
-        }
-        Event::BufSlice {
-            buf,
-            path,
-            real,
-            row,
-            text,
-        } => {
-            let text = Text::from_text(&text);
-            model.workspace.documents.load(buf, path, real, row, text);
-        }
-        Event::BufLines {
-            buf,
-            tick,
-            edit,
-            made_for,
-        } => model.workspace.buffer_edited(buf, tick, edit, made_for),
-        Event::BufChanged { buf, state } => model.workspace.buffer_changed(buf, state),
-        Event::BufSaved { buf, stamp, over } => model.workspace.buffer_saved(buf, stamp, over, fx),
-        Event::BufDetached { buf } => {
-            model.workspace.buffer_detached(buf, fx);
-            model.workspace.run_lanes(fx);
-        }
-        Event::BufOutdated { buf } => model.workspace.look_at_file(buf, fx),
-        Event::AgentStarted { agent, pid } => model.conversation.agent_started(agent, pid, fx),
-        Event::AgentFailed { agent, why } => model.agent_failed(agent, why, fx),
-        Event::AgentMessage { agent, message } => agent_message(model, agent, message, fx),
-        Event::AgentExited {
-            agent,
-            status,
-            stderr,
-        } => {
-            model.conversation.jobs.forget_timeouts(agent);
-            model.agent_exited(agent, status, &stderr, fx);
-        }
-        Event::DiskChanged { changes, .. } => model.workspace.disk_changed(changes, fx),
-        Event::WatchLimited { root, why } => {
-            model
-                .workspace
-                .project_is_limited(&root, Limit::Watch, &why, fx);
-        }
-        Event::KeepSessions(bounds) => model.conversation.keep_sessions(bounds, fx),
-        Event::Wish { number, wish } => model.conversation.wish(number, wish, fx),
-        Event::Committed { files } => model.workspace.committed(files),
-        Event::ReviewsKept { root, files } => model.workspace.reviews_kept(&root, files, fx),
         Event::Terminal(event) => model.terminals.apply(event, fx),
-        Event::Highlighted { token, result } => model.highlighted(token, result),
         Event::Log { level, line } => fx.push(log(level, line)),
         Event::Panicked { place, message } => panicked(place, &message, fx),
-        Event::Edited { buf, token, result } => {
-            if let Err(EditError::Stale { tick }) = result {
-                model.workspace.documents.catch_up(buf, tick);
-            }
-            model.workspace.edit_is_over(buf, token);
-            if let Some(lane) = model.workspace.jobs.edits.take(token) {
-                model.workspace.file_was_edited(lane, result, fx);
-            }
-        }
         // A file that was read before a save replaced it is read again.
         Event::DiskRead {
             token,
@@ -292,27 +153,6 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
                 model.rules_checked(&check, paths, fx);
             }
         }
-        Event::CheckpointTaken { token, result } => {
-            if let Some(job) = model.workspace.jobs.checkpoints.take(token) {
-                model
-                    .workspace
-                    .checkpoint_taken(job.session, &job.root, result, fx);
-            }
-        }
-        Event::ImageRead { token, result } => {
-            if let Some(id) = model.conversation.jobs.images.take(token) {
-                model.image_read(id, result, fx);
-            }
-        }
-        Event::DiffRead { token, result } => {
-            if let Some(id) = model.conversation.jobs.diffs.take(token) {
-                model.diff_read(id, result, fx);
-            }
-        }
-        Event::History { token, news } => {
-            let job = token.and_then(|token| model.conversation.jobs.history.take(token));
-            model.history_news(job, news, fx);
-        }
         Event::Timer { token } => match model.conversation.jobs.timers.take(token) {
             Some(TimerJob::Control { agent, id }) => model.control_timeout(agent, id, fx),
             Some(TimerJob::OptionChosen(session)) => {
@@ -328,6 +168,232 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
                 }
             }
         },
+    }
+}
+
+fn session_event(model: &mut Model, event: SessionEvent, fx: &mut Effects) {
+    match event {
+        SessionEvent::Open {
+            session,
+            spec,
+            roots,
+            project,
+            origin,
+            reach,
+        } => {
+            let mut opened = Session::new(spec, roots, project, origin);
+            opened.reach = reach;
+            model.open(session, opened, fx);
+            model.conversation.recall(session, fx);
+        }
+        SessionEvent::Prompt { session, prompt } => model.prompt(session, prompt, When::InTurn, fx),
+        SessionEvent::Interrupt { session, prompt } => {
+            model.prompt(session, prompt, When::AtOnce, fx)
+        }
+        SessionEvent::Queued {
+            session,
+            id,
+            action,
+        } => model.queue_action(session, id, action, fx),
+        SessionEvent::Attach { session, items } => model.conversation.attach(session, items),
+        SessionEvent::AttachImage { session, path } => {
+            model.conversation.attach_image(session, path, fx)
+        }
+        SessionEvent::Remember { session, text } => model.conversation.remember(session, &text, fx),
+        SessionEvent::FilesWanted { session } => model.conversation.list_files(session, fx),
+        SessionEvent::Detach { session, which } => model.conversation.detach(session, which, fx),
+        SessionEvent::Cancel { session } => model.cancel(session, fx),
+        SessionEvent::Stop { session } => model.stop(session, fx),
+        SessionEvent::Restart { session } => model.restart(session, fx),
+        SessionEvent::Close { session } => model.close(session, fx),
+        SessionEvent::Login {
+            session,
+            method,
+            step,
+        } => model.login(session, &method, step, fx),
+        SessionEvent::Logout { session } => model.conversation.logout(session, fx),
+        SessionEvent::SetOption { session, wish } => {
+            model.conversation.set_option(session, wish, fx)
+        }
+    }
+}
+
+fn conversation_event(model: &mut Model, event: ConversationEvent, fx: &mut Effects) {
+    match event {
+        ConversationEvent::PromptsRecalled { folder, texts } => {
+            model.conversation.recalled(folder, texts, fx)
+        }
+        ConversationEvent::FilesListed { folder, paths } => {
+            model.conversation.files_listed(folder, paths, fx)
+        }
+        ConversationEvent::PlacePlans(place) => model.conversation.plan_place = place,
+        ConversationEvent::KeepSessions(bounds) => model.conversation.keep_sessions(bounds, fx),
+        ConversationEvent::Wish { number, wish } => model.conversation.wish(number, wish, fx),
+        ConversationEvent::ImageRead { token, result } => {
+            if let Some(id) = model.conversation.jobs.images.take(token) {
+                model.image_read(id, result, fx);
+            }
+        }
+        ConversationEvent::DiffRead { token, result } => {
+            if let Some(id) = model.conversation.jobs.diffs.take(token) {
+                model.diff_read(id, result, fx);
+            }
+        }
+        ConversationEvent::History { token, news } => {
+            let job = token.and_then(|token| model.conversation.jobs.history.take(token));
+            model.history_news(job, news, fx);
+        }
+    }
+}
+
+fn review_event(model: &mut Model, event: ReviewEvent, fx: &mut Effects) {
+    match event {
+        ReviewEvent::Decide { action, scope } => {
+            model.workspace.reviews.begin_decision();
+            model.workspace.review(action, scope, fx);
+            model.answer_decided(fx);
+        }
+        ReviewEvent::DropFeedback { session } => model.drop_feedback(session),
+        ReviewEvent::UndoTurn { session, step } => model.workspace.undo_turn(session, step, fx),
+    }
+}
+
+fn view_event(model: &mut Model, event: ViewEvent, fx: &mut Effects) {
+    match event {
+        ViewEvent::Follow { session, to } => model.follow(session, to, fx),
+        ViewEvent::WholeWanted { session, whole } => model.show_whole(session, whole, fx),
+        ViewEvent::List(event) => model.list(event, fx),
+        ViewEvent::FrameWanted { output, size } => {
+            model.terminals.set_output(output);
+            model.view.frame.size = size;
+        }
+        ViewEvent::FrameSlice => {}
+        ViewEvent::ChatEmpty { session } => {
+            if let Some(found) = model.conversation.sessions.get_mut(&session) {
+                let chat = model.view.chats.entry(session).or_default();
+                chat.reset(&mut found.transcript);
+            }
+            model.view.frame.chat_is_empty(session);
+        }
+        ViewEvent::ChatSeen { session, rows } => model.chat_seen(session, rows),
+        ViewEvent::FoldsWanted { session } => {
+            model.view.frame.folds_wanted.insert(session);
+        }
+        ViewEvent::Highlighted { token, result } => model.highlighted(token, result),
+    }
+}
+
+fn tool_event(model: &mut Model, event: ToolEvent, fx: &mut Effects) {
+    match event {
+        ToolEvent::Door(door) => model.tools.tool_door(door),
+        ToolEvent::Defined(tools) => model.tools.tools_defined(tools, fx),
+        ToolEvent::Switched { name, on } => model.tools.tool_switched(&name, on, fx),
+        ToolEvent::Asked { id, number, ask } => model.tool_asked(id, number, ask, fx),
+        ToolEvent::Progressed { id, progress } => model.tool_progressed(id, progress, fx),
+        ToolEvent::Done { id, result } => model.tool_done(id, result, fx),
+        ToolEvent::ServerFailed { why } => model.tools.tool_server_failed(why, fx),
+        ToolEvent::Begun { id, session, name } => model.tool_begun(id, session, name, fx),
+        ToolEvent::Used {
+            id,
+            session,
+            name,
+            arguments,
+        } => model.tool_used(id, session, name, arguments, fx),
+        ToolEvent::GivenUp { id } => model.tool_given_up(id, fx),
+    }
+}
+
+fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
+    match event {
+        BufferEvent::Attached {
+            buf,
+            path,
+            real,
+            row,
+            text,
+            state,
+            stamp,
+        } => {
+            let before = model.workspace.documents.get(buf).cloned();
+            let text = (row, Text::from_text(&text));
+            model.view.following.buffer_came(&path, &real);
+            model
+                .workspace
+                .documents
+                .attach(buf, path, real, text, state, stamp);
+            model.workspace.buffer_attached(buf, before, fx);
+            model.workspace.run_lanes(fx);
+        }
+        BufferEvent::Slice {
+            buf,
+            path,
+            real,
+            row,
+            text,
+        } => {
+            let text = Text::from_text(&text);
+            model.workspace.documents.load(buf, path, real, row, text);
+        }
+        BufferEvent::Lines {
+            buf,
+            tick,
+            edit,
+            made_for,
+        } => model.workspace.buffer_edited(buf, tick, edit, made_for),
+        BufferEvent::Changed { buf, state } => model.workspace.buffer_changed(buf, state),
+        BufferEvent::Saved { buf, stamp, over } => {
+            model.workspace.buffer_saved(buf, stamp, over, fx)
+        }
+        BufferEvent::Detached { buf } => {
+            model.workspace.buffer_detached(buf, fx);
+            model.workspace.run_lanes(fx);
+        }
+        BufferEvent::Outdated { buf } => model.workspace.look_at_file(buf, fx),
+        BufferEvent::Edited { buf, token, result } => {
+            if let Err(EditError::Stale { tick }) = result {
+                model.workspace.documents.catch_up(buf, tick);
+            }
+            model.workspace.edit_is_over(buf, token);
+            if let Some(lane) = model.workspace.jobs.edits.take(token) {
+                model.workspace.file_was_edited(lane, result, fx);
+            }
+        }
+    }
+}
+
+fn agent_event(model: &mut Model, event: AgentEvent, fx: &mut Effects) {
+    match event {
+        AgentEvent::Started { agent, pid } => model.conversation.agent_started(agent, pid, fx),
+        AgentEvent::Failed { agent, why } => model.agent_failed(agent, why, fx),
+        AgentEvent::Message { agent, message } => agent_message(model, agent, message, fx),
+        AgentEvent::Exited {
+            agent,
+            status,
+            stderr,
+        } => {
+            model.conversation.jobs.forget_timeouts(agent);
+            model.agent_exited(agent, status, &stderr, fx);
+        }
+    }
+}
+
+fn project_event(model: &mut Model, event: ProjectEvent, fx: &mut Effects) {
+    match event {
+        ProjectEvent::Changed { changes, .. } => model.workspace.disk_changed(changes, fx),
+        ProjectEvent::WatchLimited { root, why } => {
+            model
+                .workspace
+                .project_is_limited(&root, Limit::Watch, &why, fx);
+        }
+        ProjectEvent::Committed { files } => model.workspace.committed(files),
+        ProjectEvent::ReviewsKept { root, files } => model.workspace.reviews_kept(&root, files, fx),
+        ProjectEvent::CheckpointTaken { token, result } => {
+            if let Some(job) = model.workspace.jobs.checkpoints.take(token) {
+                model
+                    .workspace
+                    .checkpoint_taken(job.session, &job.root, result, fx);
+            }
+        }
     }
 }
 

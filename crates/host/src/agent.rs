@@ -25,7 +25,7 @@ use super::guard::guarded;
 use super::pipes::{Pipe, read_stderr, read_stdout, write_stdin};
 use super::process::{Exit, Group, Process, forking, start};
 use super::{Kit, Limits};
-use acp_core::event::Event;
+use acp_core::event::{AgentEvent, Event};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::AgentSpec;
 use acp_core::spine::ids::AgentKey;
@@ -131,11 +131,12 @@ async fn guard_life(agent: Arc<Agent>, kit: Kit, life: impl Future<Output = ()>)
     {
         agent.kill();
         agent.end.finish(Outcome::Gone);
-        kit.inbox.send_behind_agents(Event::AgentExited {
-            agent: agent.key,
-            status: "killed after an internal error in acp.nvim".to_owned(),
-            stderr: Vec::new(),
-        });
+        kit.inbox
+            .send_behind_agents(Event::Agent(AgentEvent::Exited {
+                agent: agent.key,
+                status: "killed after an internal error in acp.nvim".to_owned(),
+                stderr: Vec::new(),
+            }));
     }
     kit.forget(&agent);
 }
@@ -147,7 +148,8 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
             kit.log.line(Level::Error, &agent.name, &why);
             agent.end.finish(Outcome::Gone);
             let agent = agent.key;
-            kit.inbox.send(Event::AgentFailed { agent, why });
+            kit.inbox
+                .send(Event::Agent(AgentEvent::Failed { agent, why }));
             return;
         }
     };
@@ -157,10 +159,10 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
         &agent.name,
         &format!("started as process {pid}: {} {:?}", spec.command, spec.args),
     );
-    kit.inbox.send(Event::AgentStarted {
+    kit.inbox.send(Event::Agent(AgentEvent::Started {
         agent: agent.key,
         pid,
-    });
+    }));
 
     let Process {
         group,
@@ -189,11 +191,12 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
     let stderr = errors.await.ok().flatten().unwrap_or_default();
     let status = agent.end.explain(status);
     kit.log.line(Level::Info, &agent.name, &status);
-    kit.inbox.send_behind_agents(Event::AgentExited {
-        agent: agent.key,
-        status,
-        stderr,
-    });
+    kit.inbox
+        .send_behind_agents(Event::Agent(AgentEvent::Exited {
+            agent: agent.key,
+            status,
+            stderr,
+        }));
     if matches!(ended.await, Ok(Some(Outcome::Alive))) {
         let line = format!("some processes of group {pid} survived SIGKILL and were left running");
         kit.log.line(Level::Warn, &agent.name, &line);

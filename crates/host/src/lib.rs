@@ -56,7 +56,7 @@ pub use self::quiescence::Quiescence;
 use self::quiescence::Writers;
 use self::terminal::Terminals;
 use acp_core::code::Code;
-use acp_core::event::Event;
+use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::effect::{HostEffect, Level};
 use acp_core::spine::ids::AgentKey;
 use acp_core::spine::pending::{Token, reply};
@@ -373,7 +373,8 @@ impl Host {
         let kit = self.kit.clone();
         self.kit.spawn("highlighting", async move {
             let result = kit.blocking("highlighting", || code.highlight()).await;
-            kit.inbox.send(Event::Highlighted { token, result });
+            kit.inbox
+                .send(Event::View(ViewEvent::Highlighted { token, result }));
         });
     }
 

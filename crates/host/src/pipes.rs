@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep_until};
 use super::log::{Log, cut};
 use super::process::Exit;
 use acp::{Frame, LineDecoder, Message};
-use acp_core::event::Event;
+use acp_core::event::{AgentEvent, Event};
 use acp_core::render::plain::on_screen;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::AgentKey;
@@ -129,7 +129,7 @@ pub(super) async fn read_stdout(
             };
             let events = events.into_iter();
             inbox.send_agent(
-                events.map(|message| Event::AgentMessage { agent, message }),
+                events.map(|message| Event::Agent(AgentEvent::Message { agent, message })),
                 permit,
             );
         }

@@ -10,7 +10,7 @@ use crate::editor::state::{self, send, snapshot};
 use acp::client::{AuthKind, AuthMethod, AuthVar, Initialized};
 use acp_core::conversation::agent::AgentState;
 use acp_core::conversation::login::{LoginStep, Secret, Secrets};
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent};
 use acp_core::view::snapshot::AgentInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
@@ -28,17 +28,17 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             _ => LoginStep::Ask,
         };
         state::refresh_environment();
-        send(Event::Login {
+        send(Event::Session(SessionEvent::Login {
             session,
             method,
             step,
-        });
+        }));
         Ok(())
     };
     module.set("login", function("login", login)?)?;
     let logout = |session: Option<u32>| {
         let session = meant(session)?;
-        send(Event::Logout { session });
+        send(Event::Session(SessionEvent::Logout { session }));
         Ok(())
     };
     module.set("logout", function("logout", logout)?)

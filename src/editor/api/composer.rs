@@ -9,7 +9,7 @@ use crate::editor::guard::function;
 use crate::editor::mentions::is_image;
 use crate::editor::state::{send, snapshot};
 use crate::editor::{complete, nvim};
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::attachment::Attachment;
 use acp_core::spine::ids::SessionKey;
 
@@ -17,10 +17,10 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let attach = |(session, what): (Option<u32>, Value)| attach(meant(session)?, &what);
     module.set("attach", function("attach", attach)?)?;
     let detach = |(session, number): (Option<u32>, Option<usize>)| {
-        send(Event::Detach {
+        send(Event::Session(SessionEvent::Detach {
             session: meant(session)?,
             which: number.map(|number| number.saturating_sub(1)),
-        });
+        }));
         Ok(())
     };
     module.set("detach", function("detach", detach)?)?;
@@ -61,14 +61,14 @@ fn candidates(buf: i32, row: usize, before: &str) -> mlua::Result<Option<Table>>
 fn attach(session: SessionKey, what: &Value) -> mlua::Result<()> {
     let event = match what {
         Value::String(path) => attach_path(session, PathBuf::from(path.to_string_lossy()))?,
-        Value::Table(lines) => Event::Attach {
+        Value::Table(lines) => Event::Session(SessionEvent::Attach {
             session,
             items: vec![Attachment::Lines(read_context(lines)?)],
-        },
-        _ => Event::AttachImage {
+        }),
+        _ => Event::Session(SessionEvent::AttachImage {
             session,
             path: None,
-        },
+        }),
     };
     send(event);
     Ok(())
@@ -80,13 +80,13 @@ fn attach_path(session: SessionKey, path: PathBuf) -> mlua::Result<Event> {
         return Err(mlua::Error::runtime(text));
     }
     Ok(match is_image(&path) {
-        true => Event::AttachImage {
+        true => Event::Session(SessionEvent::AttachImage {
             session,
             path: Some(path),
-        },
-        false => Event::Attach {
+        }),
+        false => Event::Session(SessionEvent::Attach {
             session,
             items: vec![Attachment::file(path)],
-        },
+        }),
     })
 }

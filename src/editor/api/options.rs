@@ -11,7 +11,7 @@ use acp::client::ConfigValue;
 use acp::{Choice, Command, SessionOption};
 use acp_core::conversation::info::SessionInfo;
 use acp_core::conversation::options::Setting;
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let options = |session| told(session, |info| nvim::list(info.options.iter().map(option)));
@@ -25,14 +25,14 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let set = |(session, id, value): (Option<u32>, Option<String>, Value)| {
         let wish = wish(id, &value)?;
         let session = meant(session)?;
-        send(Event::SetOption { session, wish });
+        send(Event::Session(SessionEvent::SetOption { session, wish }));
         Ok(())
     };
     module.set("set_option", function("set_option", set)?)?;
     let next = |session: Option<u32>| {
         let session = meant(session)?;
         let wish = Setting::NextMode;
-        send(Event::SetOption { session, wish });
+        send(Event::Session(SessionEvent::SetOption { session, wish }));
         Ok(())
     };
     module.set("next_mode", function("next_mode", next)?)

@@ -10,7 +10,7 @@ use crate::editor::notify::notify;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{send, snapshot};
 use crate::editor::{chats, reviewlist, walk};
-use acp_core::event::Event;
+use acp_core::event::{Event, ReviewEvent};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::{ReviewAction, Scope, UndoStep};
 use acp_core::spine::ids::BufId;
@@ -38,7 +38,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     }
     let drop_feedback = function("drop_feedback", |()| {
         let session = chats::current();
-        send(Event::DropFeedback { session });
+        send(Event::Review(ReviewEvent::DropFeedback { session }));
         Ok(())
     })?;
     module.set("drop_feedback", drop_feedback)?;
@@ -49,7 +49,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             "back" => UndoStep::Back,
             _ => UndoStep::Undo(None),
         };
-        send(Event::UndoTurn { session, step });
+        send(Event::Review(ReviewEvent::UndoTurn { session, step }));
         Ok(())
     })?;
     module.set("undo_turn", undo)?;
@@ -102,7 +102,7 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
             return Err(mlua::Error::runtime(message));
         }
     };
-    send(Event::Review { action, scope });
+    send(Event::Review(ReviewEvent::Decide { action, scope }));
     Ok(())
 }
 
@@ -113,6 +113,6 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
 pub fn review_rows(action: ReviewAction, rows: std::ops::Range<usize>) -> mlua::Result<()> {
     let buf = BufId(buffer::here()?);
     let scope = Scope::Rows { buf, rows };
-    send(Event::Review { action, scope });
+    send(Event::Review(ReviewEvent::Decide { action, scope }));
     Ok(())
 }

@@ -13,7 +13,7 @@ use acp::SessionId;
 use acp_core::conversation::info::SessionInfo;
 use acp_core::conversation::queue::When;
 use acp_core::conversation::usage::Usage;
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent, ViewEvent};
 use acp_core::spine::attachment::Attachment;
 use acp_core::spine::event::{AgentSpec, Context, Origin, Prompt};
 use acp_core::spine::ids::SessionKey;
@@ -43,10 +43,14 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     for (name, event) in [
         (
             "cancel",
-            (|session| Event::Cancel { session }) as fn(SessionKey) -> Event,
+            (|session| Event::Session(SessionEvent::Cancel { session })) as fn(SessionKey) -> Event,
         ),
-        ("stop", |session| Event::Stop { session }),
-        ("restart", |session| Event::Restart { session }),
+        ("stop", |session| {
+            Event::Session(SessionEvent::Stop { session })
+        }),
+        ("restart", |session| {
+            Event::Session(SessionEvent::Restart { session })
+        }),
     ] {
         let body = move |session: Option<u32>| {
             state::refresh_environment();
@@ -59,7 +63,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         "close",
         function("close", |session: Option<u32>| {
             let session = meant(session)?;
-            send(Event::Close { session });
+            send(Event::Session(SessionEvent::Close { session }));
             chat::forget(session)
         })?,
     )?;
@@ -68,7 +72,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         function("follow", |(session, to): (Option<u32>, Value)| {
             let session = meant(session)?;
             let to = (!to.is_nil()).then(|| config::follow(&to));
-            send(Event::Follow { session, to });
+            send(Event::View(ViewEvent::Follow { session, to }));
             Ok(())
         })?,
     )?;
@@ -115,10 +119,10 @@ fn open(spec: &Table) -> mlua::Result<u32> {
     layout::show(key)?;
     if let Some(context) = spec.get::<Option<Table>>("context")? {
         let items = vec![Attachment::Lines(read_context(&context)?)];
-        send(Event::Attach {
+        send(Event::Session(SessionEvent::Attach {
             session: key,
             items,
-        });
+        }));
     }
     Ok(key.0)
 }
@@ -163,7 +167,7 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
     let project = acp_edge::paths::resolved(&cwd);
     roots.extend(real);
     state::refresh_environment();
-    send(Event::Open {
+    send(Event::Session(SessionEvent::Open {
         session: key,
         spec: AgentSpec {
             name: agent.to_owned(),
@@ -183,14 +187,14 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
             None => Origin::New,
         },
         reach,
-    });
+    }));
     Ok(key)
 }
 
 fn sent(session: SessionKey, prompt: Prompt, when: When) -> Event {
     match when {
-        When::InTurn => Event::Prompt { session, prompt },
-        When::AtOnce => Event::Interrupt { session, prompt },
+        When::InTurn => Event::Session(SessionEvent::Prompt { session, prompt }),
+        When::AtOnce => Event::Session(SessionEvent::Interrupt { session, prompt }),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::editor::nvim;
 use crate::editor::state::send;
 use crate::editor::tools::json::{Empty, to_json};
 use crate::editor::tools::result;
-use acp_core::event::Event;
+use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::ToolUseId;
 use acp_core::spine::tool::{Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
@@ -19,14 +19,14 @@ use acp_core::tools::schema::check_schema;
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("tools_define", function("tools_define", define)?)?;
     let switch = |(name, on): (String, bool)| {
-        send(Event::ToolSwitched { name, on });
+        send(Event::Tool(ToolEvent::Switched { name, on }));
         Ok(())
     };
     module.set("tool_switch", function("tool_switch", switch)?)?;
     let ask = |(id, number, kind, what): (u64, u32, String, Table)| {
         let id = ToolUseId(id);
         let ask = read_ask(&kind, &what)?;
-        send(Event::ToolAsked { id, number, ask });
+        send(Event::Tool(ToolEvent::Asked { id, number, ask }));
         Ok(())
     };
     module.set("tool_ask", function("tool_ask", ask)?)?;
@@ -37,7 +37,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             total,
             message: message.map(|text| text.to_string_lossy()),
         };
-        send(Event::ToolProgressed { id, progress });
+        send(Event::Tool(ToolEvent::Progressed { id, progress }));
         Ok(())
     };
     module.set("tool_progress", function("tool_progress", progress)?)?;
@@ -67,7 +67,7 @@ fn define(tables: Vec<Table>) -> mlua::Result<Value> {
             }
         }
     }
-    send(Event::ToolsDefined(tools));
+    send(Event::Tool(ToolEvent::Defined(tools)));
     nvim::data(&problems)
 }
 
@@ -164,6 +164,6 @@ fn done((id, is_ok, value): (u64, bool, Value)) -> mlua::Result<()> {
             _ => "The tool has failed.".to_owned(),
         })
     };
-    send(Event::ToolDone { id, result });
+    send(Event::Tool(ToolEvent::Done { id, result }));
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::editor::kit::window::{
 };
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
-use acp_core::event::Event;
+use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::Follow;
 
@@ -99,10 +99,10 @@ pub fn follower(key: SessionKey) -> mlua::Result<Option<Follower>> {
 /// Stops following: the user has closed the window.
 fn is_enough(key: SessionKey) {
     with(key, |trail| trail.target = None);
-    send(Event::Follow {
+    send(Event::View(ViewEvent::Follow {
         session: key,
         to: Some(Follow::Off),
-    });
+    }));
 }
 
 /// Chooses a window to follow an agent, which can show the buffer `buf`.

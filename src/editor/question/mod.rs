@@ -23,7 +23,7 @@ use super::kit::{buffer, defer, user, window};
 use super::nvim::api;
 use super::state::send;
 use super::{keys, nvim};
-use acp_core::event::Event;
+use acp_core::event::{Event, SessionEvent};
 use acp_core::questions::Answer;
 use acp_core::spine::ids::{QuestionId, SessionKey};
 use acp_core::spine::view::QuestionView;
@@ -449,7 +449,7 @@ fn bind(
 }
 
 fn cancel(session: SessionKey) -> mlua::Result<()> {
-    send(Event::Cancel { session });
+    send(Event::Session(SessionEvent::Cancel { session }));
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::editor::kit::window;
 use crate::editor::notify::notify;
 use crate::editor::state::send;
 use crate::editor::{keys, walk};
-use acp_core::event::Event;
+use acp_core::event::{Event, ReviewEvent, ViewEvent};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::{ListEvent, ReviewAction, Scope};
 use acp_core::spine::ids::ItemKey;
@@ -54,7 +54,7 @@ fn press(name: &str) -> mlua::Result<()> {
         "accept_all" => ask_all(ReviewAction::Accept),
         "reject_all" => ask_all(ReviewAction::Reject),
         "undo" => {
-            send(Event::List(ListEvent::Undo));
+            send(Event::View(ViewEvent::List(ListEvent::Undo)));
             Ok(())
         }
         "preview" => toggle_preview(),
@@ -82,7 +82,10 @@ fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::R
         items.flatten().map(|item| item.key).collect::<Vec<_>>()
     });
     if !items.is_empty() {
-        send(Event::List(ListEvent::Decide { action, items }));
+        send(Event::View(ViewEvent::List(ListEvent::Decide {
+            action,
+            items,
+        })));
     }
     Ok(())
 }
@@ -108,11 +111,11 @@ fn ask_all(action: ReviewAction) -> mlua::Result<()> {
     let yes = Choice::new('y', word, move || {
         let items = keys.clone();
         send(match is_cut {
-            true => Event::Review {
+            true => Event::Review(ReviewEvent::Decide {
                 action,
                 scope: Scope::All,
-            },
-            false => Event::List(ListEvent::Decide { action, items }),
+            }),
+            false => Event::View(ViewEvent::List(ListEvent::Decide { action, items })),
         });
         Ok(())
     });

@@ -17,7 +17,7 @@ use super::kit::buffer;
 use super::kit::window::{self, Sizes};
 use super::state::send;
 use super::{keys, nvim};
-use acp_core::event::Event;
+use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::event::ListEvent;
 use acp_core::spine::ids::ItemKey;
 use acp_core::spine::oneline::OneLine;
@@ -61,9 +61,9 @@ pub fn open() -> mlua::Result<()> {
     strip(win)?;
     nvim::set_win_option(win, "cursorline", true)?;
     let cwd: String = nvim::vim_fn("getcwd", ())?;
-    send(Event::List(ListEvent::Opened {
+    send(Event::View(ViewEvent::List(ListEvent::Opened {
         cwd: PathBuf::from(cwd),
-    }));
+    })));
     set_title(&with(|list| list.view.title.clone()))?;
     show_preview()?;
     moved()
@@ -143,7 +143,7 @@ fn closed() -> mlua::Result<()> {
         old
     });
     if old.buf.is_some() {
-        send(Event::List(ListEvent::Closed));
+        send(Event::View(ViewEvent::List(ListEvent::Closed)));
     }
     old.sizes.map_or(Ok(()), Sizes::restore)
 }
@@ -182,7 +182,7 @@ fn moved() -> mlua::Result<()> {
         is_new.then_some(item)
     });
     if let Some(item) = changed {
-        send(Event::List(ListEvent::At { item }));
+        send(Event::View(ViewEvent::List(ListEvent::At { item })));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use nvim_oxi::mlua;
 
 use crate::editor::{nvim, state};
-use acp_core::event::Event;
+use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::tool::Door;
 
 /// The longest path that every system accepts for a socket, with a margin.
@@ -31,16 +31,16 @@ pub fn tools_socket_path() -> PathBuf {
 /// Reports the endpoint to the core.
 pub fn open(socket: PathBuf) {
     match random() {
-        Some(secret) => state::send(Event::ToolDoor(Door {
+        Some(secret) => state::send(Event::Tool(ToolEvent::Door(Door {
             socket,
             proxy: proxy().ok().flatten(),
             secret,
-        })),
-        None => state::send(Event::ToolServerFailed {
+        }))),
+        None => state::send(Event::Tool(ToolEvent::ServerFailed {
             why: "Agents cannot reach Neovim's tools: the system gives no random numbers. Restart \
                   Neovim once it does."
                 .to_owned(),
-        }),
+        })),
     }
 }
 

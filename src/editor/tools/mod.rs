@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 
 use super::state::send;
 use super::{mentions, nvim};
-use acp_core::event::Event;
+use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::ids::{SessionKey, ToolUseId};
 use acp_core::spine::tool::ToolResult;
 
@@ -31,7 +31,7 @@ pub fn run(
     let begun = begin(id, session, name, roots, &arguments);
     if let Err(error) = &begun {
         let result = ToolResult::error(nvim::message(error));
-        send(Event::ToolDone { id, result });
+        send(Event::Tool(ToolEvent::Done { id, result }));
     }
     begun
 }

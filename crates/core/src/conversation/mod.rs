@@ -11,6 +11,7 @@ pub mod compaction;
 pub mod complete;
 pub(crate) mod composer;
 pub(crate) mod connection;
+pub mod event;
 pub mod family;
 pub mod history;
 pub mod info;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 use crate::spine::cx::Effects;
 use crate::spine::ids::SessionKey;
 use acp::SessionId;
@@ -124,7 +124,7 @@ fn an_agent_receives_only_requests_it_supports() {
     assert!(!does(&mut w, |model, fx| model
         .conversation
         .delete_session(A1, old(), fx)));
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.saw(&["shutdown a1"]);
     let mut w = able();
     assert!(does(&mut w, |model, fx| model.conversation.delete_session(
@@ -141,9 +141,9 @@ fn session_close_is_sent_before_the_agent_ends() {
     w.opens(2, "bot");
     w.prompts_in(S2, "hi");
     w.skip();
-    w.happens(Event::Close { session: S2 });
+    w.happens(Event::Session(SessionEvent::Close { session: S2 }));
     w.saw(&["a1 <- session/cancel s2", "a1 <- session/close s2"]);
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.saw(&["a1 <- session/close s1", "shutdown a1"]);
 }
 
@@ -154,10 +154,10 @@ fn a_session_closed_while_opening_is_closed_once_opened() {
     w.opens(2, "bot");
     w.reopens(3, "bot", "old");
     w.skip();
-    w.happens(Event::Close { session: S2 });
-    w.happens(Event::Close {
+    w.happens(Event::Session(SessionEvent::Close { session: S2 }));
+    w.happens(Event::Session(SessionEvent::Close {
         session: SessionKey(3),
-    });
+    }));
     w.saw(&["a1 <- $/cancel_request", "a1 <- $/cancel_request"]);
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "late" })));
     let cancelled = json!({ "code": -32800, "message": "cancelled" });
@@ -230,7 +230,7 @@ fn a_list_or_close_without_an_answer_affects_no_session() {
     assert!(does(&mut w, |model, fx| model
         .conversation
         .list_sessions(A1, None, fx)));
-    w.happens(Event::Close { session: S2 });
+    w.happens(Event::Session(SessionEvent::Close { session: S2 }));
     w.skip();
     w.time_passes();
     assert_eq!(w.model.phase(S1), Phase::Idle);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
 use crate::code::Code;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent, ViewEvent};
 
 const CODE: &str = "```rs\nfn a() {}\n```";
 
@@ -72,7 +72,7 @@ fn a_permissions_code_is_shown_before_its_colours() {
     assert_eq!(spans(&w), 0);
     w.goes_on();
     assert_eq!(spans(&w), 2);
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.ends_turn("cancelled");
 }
 
@@ -82,7 +82,7 @@ fn code_stays_plain_if_highlighting_fails() {
     w.editor.sees = Some(0..10);
     let (token, _) = w.to_highlight.pop_front().expect("what was asked for");
     let result = None;
-    w.happens(Event::Highlighted { token, result });
+    w.happens(Event::View(ViewEvent::Highlighted { token, result }));
     w.says("\n\nAnd on.");
     assert!(w.chat().ends_with("```\n\nAnd on."), "{}", w.chat());
     assert_eq!(spans(&w), 0);
@@ -108,10 +108,10 @@ fn code_far_from_the_screen_is_never_highlighted() {
     let first = lit(&w);
     assert_eq!(first.len(), 1);
     // Near enough: a window's height below it.
-    w.happens(Event::ChatSeen {
+    w.happens(Event::View(ViewEvent::ChatSeen {
         session: S1,
         rows: 90..100,
-    });
+    }));
     assert_eq!(lit(&w).len(), 2, "{:?}", lit(&w));
     w.ends_turn("end_turn");
 }

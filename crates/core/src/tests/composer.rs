@@ -3,23 +3,23 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, S1, World};
-use crate::event::Event;
+use crate::event::{ConversationEvent, Event, SessionEvent};
 use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::event::{Context, Prompt};
 use crate::text::LineEdit;
 
 fn attach(w: &mut World, item: Attachment) {
-    w.happens(Event::Attach {
+    w.happens(Event::Session(SessionEvent::Attach {
         session: S1,
         items: vec![item],
-    });
+    }));
 }
 
 fn attach_image(w: &mut World, path: &str) {
-    w.happens(Event::AttachImage {
+    w.happens(Event::Session(SessionEvent::AttachImage {
         session: S1,
         path: Some(path.into()),
-    });
+    }));
 }
 
 /// Answers the pending read of an image with this result.
@@ -30,10 +30,10 @@ fn image_comes(w: &mut World, result: Result<&str, &str>) {
         data: data.into(),
         bytes: 3,
     };
-    w.happens(Event::ImageRead {
+    w.happens(Event::Conversation(ConversationEvent::ImageRead {
         token,
         result: result.map(image).map_err(str::to_owned),
-    });
+    }));
 }
 
 /// A world whose agent has these prompt capabilities.
@@ -92,10 +92,10 @@ fn a_file_without_a_buffer_is_read_when_the_prompt_is_sent() {
         ..Prompt::default()
     };
     w.disk.put("/p/a.rs", "new\n");
-    w.happens(Event::Prompt {
+    w.happens(Event::Session(SessionEvent::Prompt {
         session: S1,
         prompt: mentioned,
-    });
+    }));
     let blocks = sent(&w);
     assert_eq!(blocks[0]["resource"]["text"], "new\n");
     let link = json!({ "type": "resource_link", "uri": "file:///p/gone", "name": "gone" });
@@ -130,7 +130,7 @@ fn attachments_can_be_removed() {
     }
     assert_eq!(labels(&w), ["a", "b", "c"]);
     let detach = |w: &mut World, which| {
-        w.happens(Event::Detach { session: S1, which });
+        w.happens(Event::Session(SessionEvent::Detach { session: S1, which }));
     };
     detach(&mut w, Some(1));
     assert_eq!(labels(&w), ["a", "c"]);
@@ -216,7 +216,10 @@ fn a_diff_is_read_when_the_prompt_is_sent() {
         attach(&mut w, diff.clone());
         w.prompts("look");
         let token = w.diffs.remove(0);
-        w.happens(Event::DiffRead { token, result });
+        w.happens(Event::Conversation(ConversationEvent::DiffRead {
+            token,
+            result,
+        }));
         assert_eq!(sent(&w)[0]["text"], want);
         w.ends_turn("end_turn");
     }
@@ -228,7 +231,7 @@ fn a_cancel_does_not_wait_for_attachments() {
     attach_image(&mut w, "/p/shot.png");
     w.prompts("look");
     w.skip();
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["turn of 1 ended: cancelled"]);
     image_comes(&mut w, Ok("YWJj"));
     w.saw(&[]);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use super::screen::Chat;
-use crate::event::Event;
+use crate::event::{BufferEvent, Event, ViewEvent};
 use crate::spine::effect::Save;
 use crate::spine::event::{BufState, EditDone, EditError, Overwritten, Prompt, SaveError, Stamp};
 use crate::spine::ids::{BufId, SessionKey, TerminalKey, TurnKey};
@@ -116,12 +116,12 @@ impl Buffer {
         self.text.apply(&made);
         self.tick += 1;
         self.modified = true;
-        out.push(Event::BufLines {
+        out.push(Event::Buffer(BufferEvent::Lines {
             buf,
             tick: self.tick,
             edit: edit.clone(),
             made_for,
-        });
+        }));
         (made, back)
     }
 
@@ -161,13 +161,13 @@ impl Buffer {
         disk.write(&self.path, &text, self.format)?;
         self.saved = self.text.clone();
         self.modified = false;
-        out.push(Event::BufChanged {
+        out.push(Event::Buffer(BufferEvent::Changed {
             buf,
             state: self.state(),
-        });
+        }));
         let stamp = disk.stamp(&self.path);
         self.known = stamp;
-        out.push(Event::BufSaved { buf, stamp, over });
+        out.push(Event::Buffer(BufferEvent::Saved { buf, stamp, over }));
         Ok(())
     }
 }
@@ -255,7 +255,7 @@ impl Editor {
         }
         buffer.modified = buffer.text != buffer.saved;
         let state = buffer.state();
-        out.push(Event::BufChanged { buf, state });
+        out.push(Event::Buffer(BufferEvent::Changed { buf, state }));
     }
 
     /// The user saves a buffer, over whatever is on disk, which the core is told.
@@ -278,7 +278,7 @@ impl Editor {
     pub fn wipes(&mut self, buf: BufId, out: &mut Vec<Event>) {
         if self.buffers.remove(&buf).is_some() {
             self.hunks.remove(&buf);
-            out.push(Event::BufDetached { buf });
+            out.push(Event::Buffer(BufferEvent::Detached { buf }));
         }
     }
 
@@ -311,7 +311,7 @@ impl Editor {
         if let Some(buffer) = self.buffers.get_mut(&buf) {
             buffer.tick += 1;
             let state = buffer.state();
-            out.push(Event::BufChanged { buf, state });
+            out.push(Event::Buffer(BufferEvent::Changed { buf, state }));
         }
     }
 
@@ -333,7 +333,7 @@ impl Editor {
     ) {
         let (token, buf, _) = job;
         let result = self.try_edit(job, edits, save, disk, out);
-        out.push(Event::Edited { token, buf, result });
+        out.push(Event::Buffer(BufferEvent::Edited { token, buf, result }));
     }
 
     fn try_edit(
@@ -383,12 +383,12 @@ impl Editor {
                 buffer.saved = buffer.text.clone();
             }
             let state = buffer.state();
-            out.push(Event::BufChanged { buf, state });
+            out.push(Event::Buffer(BufferEvent::Changed { buf, state }));
         }
         if save == Save::Deleted {
             buffer.modified = false;
             let state = buffer.state();
-            out.push(Event::BufChanged { buf, state });
+            out.push(Event::Buffer(BufferEvent::Changed { buf, state }));
         }
         let saved = over.map(|stamp| {
             if disk.stamp(&buffer.path) != stamp {
@@ -422,7 +422,7 @@ impl Editor {
                     chat.apply(ops);
                     let rows = self.sees.clone().unwrap_or(0..chat.lines.len());
                     if self.seen.insert(session, rows.clone()) != Some(rows.clone()) {
-                        out.push(Event::ChatSeen { session, rows });
+                        out.push(Event::View(ViewEvent::ChatSeen { session, rows }));
                     }
                 }
                 Patch::ChatTitle { session, title } => {
@@ -482,7 +482,7 @@ impl Editor {
 }
 
 fn attached(buf: BufId, buffer: &Buffer, disk: &Disk) -> Event {
-    Event::BufAttached {
+    Event::Buffer(BufferEvent::Attached {
         buf,
         path: buffer.path.clone(),
         real: disk.real(&buffer.path),
@@ -490,5 +490,5 @@ fn attached(buf: BufId, buffer: &Buffer, disk: &Disk) -> Event {
         text: buffer.text.to_string(),
         state: buffer.state(),
         stamp: disk.stamp(&buffer.path),
-    }
+    })
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 use crate::form::Ask;
 use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
@@ -201,7 +201,7 @@ fn questions_are_shown_one_at_a_time_oldest_first() {
 #[test]
 fn a_cancel_answers_open_and_later_questions() {
     let mut w = asked(&[form("One?"), page()]);
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.asks("7", "elicitation/create", &form("Three?"));
     for id in ["0", "1", "7"] {
         assert_eq!(w.answer(id), &Ok(serde_json::from_str(CANCELLED).unwrap()));
@@ -215,9 +215,9 @@ fn a_cancel_answers_open_and_later_questions() {
 #[test]
 fn questions_are_answered_when_their_session_ends() {
     let ends: [fn() -> Event; 4] = [
-        || Event::Stop { session: S1 },
-        || Event::Restart { session: S1 },
-        || Event::Close { session: S1 },
+        || Event::Session(SessionEvent::Stop { session: S1 }),
+        || Event::Session(SessionEvent::Restart { session: S1 }),
+        || Event::Session(SessionEvent::Close { session: S1 }),
         || Event::Quit,
     ];
     for end in ends {

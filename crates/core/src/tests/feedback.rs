@@ -9,7 +9,7 @@ use super::editor::Travel;
 use super::world::{A1, S1, World};
 use crate::conversation::agent::Limits;
 use crate::conversation::transcript::Entry;
-use crate::event::Event;
+use crate::event::{Event, ReviewEvent};
 use crate::spine::event::{ReviewAction, Scope, UndoStep};
 use crate::workspace::proposals::Preview;
 
@@ -41,7 +41,7 @@ fn changed(after: &str) -> World {
 
 fn rejects(w: &mut World, scope: Scope) {
     let action = ReviewAction::Reject;
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
 }
 
 fn row(w: &World, row: usize) -> Scope {
@@ -127,7 +127,7 @@ fn an_undone_reject_is_not_reported() {
     // Accepting the hunk afterwards reports nothing, either.
     let action = ReviewAction::Accept;
     let scope = row(&w, 1);
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     assert_eq!(told(&mut w), ["next"]);
 }
 
@@ -155,13 +155,13 @@ fn an_undone_turn_is_reported_unless_restored() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     let session = None;
     let step = UndoStep::Undo(None);
-    w.happens(Event::UndoTurn { session, step });
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
     assert_eq!(
         along(&w),
         ["1 rejected hunk in f: reported with the next prompt"]
     );
     let step = UndoStep::Back;
-    w.happens(Event::UndoTurn { session, step });
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
     assert_eq!(told(&mut w), ["next"]);
 }
 
@@ -169,7 +169,7 @@ fn an_undone_turn_is_reported_unless_restored() {
 fn nothing_is_reported_if_disabled_or_dropped() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     rejects(&mut w, Scope::All);
-    w.happens(Event::DropFeedback { session: None });
+    w.happens(Event::Review(ReviewEvent::DropFeedback { session: None }));
     assert_eq!(told(&mut w), ["next"]);
 
     let mut w = changed("a\nB\nc\nd\ne\n");
@@ -281,10 +281,10 @@ fn an_undone_turn_reports_whole_file_changes_the_same_way() {
     let mut w = deeds(all_deeds);
     let session = None;
     let step = UndoStep::Undo(None);
-    w.happens(Event::UndoTurn { session, step });
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
     assert_eq!(told(&mut w), ["next", TOLD]);
     let step = UndoStep::Back;
-    w.happens(Event::UndoTurn { session, step });
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
     w.ends_turn("end_turn");
     assert_eq!(told(&mut w), ["next"]);
 }
@@ -341,15 +341,15 @@ fn of_many_files_some_are_listed_and_the_rest_counted() {
 
     let mut w = deeds(|disk| all(disk, "n\n"));
     let accept = ReviewAction::Accept;
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action: accept,
         scope: scope.clone(),
-    });
+    }));
     w.prompts("second");
     all(&mut w.disk, "m\n");
     w.settle();
     w.ends_turn("end_turn");
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     let texts = told(&mut w);
     assert!(texts[1].contains("@@ 260 more files @@\n"), "{texts:?}");
     assert!(texts[1].lines().count() < 210);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
-use crate::event::Event;
+use crate::event::{Event, ReviewEvent, SessionEvent};
 use crate::spine::cx::Effects;
 use crate::text::LineEdit;
 use crate::text::format::LineEnd;
@@ -269,10 +269,10 @@ fn a_write_over_the_users_lines_keeps_them_and_reports_it() {
     assert_eq!(w.buffer(F), "a\nmine\nc\n");
     let buf = w.buf(F);
     assert!(w.editor.hunks[&buf][0].conflict);
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action: crate::spine::event::ReviewAction::Accept,
         scope: crate::spine::event::Scope::Hunk { buf, row: 1 },
-    });
+    }));
     assert_eq!(w.buffer(F), "a\ntheirs\nc\n");
 }
 
@@ -458,7 +458,7 @@ fn requests_of_a_closed_session_are_answered() {
     reads(&mut w, "1", json!({}));
     writes(&mut w, "2", F, "b\n");
     writes(&mut w, "3", F, "c\n");
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.goes_on();
     for id in ["1", "2", "3"] {
         assert!(w.answer(id).is_err());
@@ -511,20 +511,20 @@ fn accepting_all_skips_conflicts_and_says_so() {
         types(&mut w, 1, 1, &["mine"]);
         writes(&mut w, "2", F, "a\ntheirs\nc\nD\n");
         w.skip();
-        w.happens(Event::Review {
+        w.happens(Event::Review(ReviewEvent::Decide {
             action: ReviewAction::Accept,
             scope,
-        });
+        }));
         assert_eq!(w.buffer(F), "a\nmine\nc\nD\n");
         assert!(w.was_told("1 conflict was skipped: it would replace your lines."));
         let buf = w.buf(F);
         let hunks = &w.editor.hunks[&buf];
         assert_eq!((hunks.len(), hunks[0].conflict), (1, true));
         // Alone it is accepted.
-        w.happens(Event::Review {
+        w.happens(Event::Review(ReviewEvent::Decide {
             action: ReviewAction::Accept,
             scope: Scope::Hunk { buf, row: 1 },
-        });
+        }));
         assert_eq!(w.buffer(F), "a\ntheirs\nc\nD\n");
         w.skip();
     }
@@ -544,10 +544,10 @@ fn a_users_line_in_a_hunk_that_the_agent_writes_again_stays_on_its_old_side() {
     let removed = w.editor.hunks[&buf].iter().flat_map(|hunk| &hunk.removed);
     let removed: Vec<&str> = removed.map(|line| line.text.as_str()).collect();
     assert_eq!(removed, ["b", "mine"]);
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action: ReviewAction::Reject,
         scope: Scope::All,
-    });
+    }));
     assert_eq!(w.buffer(F), "a\nb\nmine\nc\n");
     w.skip();
 }

@@ -6,7 +6,7 @@ use proptest::sample::Index;
 use serde_json::json;
 
 use super::world::{A1, Part, S1, World};
-use crate::event::Event;
+use crate::event::{Event, ViewEvent};
 use crate::spine::effect::EditorEffect;
 
 fn chunk(w: &mut World, role: &str, text: &str) {
@@ -57,12 +57,12 @@ fn an_emptied_screen_is_rendered_again() {
     w.says("It is `done`");
     w.ends_turn("end_turn");
     let before = w.editor.chats.remove(&S1);
-    w.happens(Event::ChatEmpty { session: S1 });
+    w.happens(Event::View(ViewEvent::ChatEmpty { session: S1 }));
     assert_eq!(w.editor.chats.get(&S1), before.as_ref());
     // A new window on the chat gets the folds, and nothing else.
     let chat = w.editor.chats.get_mut(&S1).unwrap();
     chat.folds.clear();
-    w.happens(Event::FoldsWanted { session: S1 });
+    w.happens(Event::View(ViewEvent::FoldsWanted { session: S1 }));
     assert_eq!(w.editor.chats.get(&S1), before.as_ref());
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::world::{A1, S1, World};
-use crate::event::Event;
+use crate::event::{AgentEvent, Event, SessionEvent};
 use crate::questions::Answer;
 use crate::spine::attachment::Attachment;
 use crate::spine::event::{Context, Prompt};
@@ -96,10 +96,10 @@ fn messages_of_every_role() {
         })],
         ..Prompt::default()
     };
-    w.happens(Event::Prompt {
+    w.happens(Event::Session(SessionEvent::Prompt {
         session: S1,
         prompt,
-    });
+    }));
     says(&mut w, "agent_thought_chunk", "Where is *it*?\n\nThere.");
     says(
         &mut w,
@@ -116,10 +116,10 @@ fn messages_of_every_role() {
     says(&mut w, "user_message_chunk", "A word in between.");
     w.updates(json!({ "sessionUpdate": "unheard_of", "x": [1] }));
     w.prompts("and then?");
-    w.happens(Event::AgentMessage {
+    w.happens(Event::Agent(AgentEvent::Message {
         agent: A1,
         message: Message::TooLong { bytes: 65 << 20 },
-    });
+    }));
     w.ends_turn("max_tokens");
     w.updates(json!({ "sessionUpdate": "session_info_update", "title": "On f" }));
     check("said", &chat(&w));
@@ -179,7 +179,7 @@ fn a_plan_and_tool_calls_of_every_kind() {
             "locations": [{ "path": "/p/f", "line": 3 }],
         }));
     }
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     check("done", &chat(&w));
 }
 

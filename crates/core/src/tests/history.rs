@@ -11,7 +11,7 @@ use crate::conversation::history::lines;
 use crate::conversation::history::state::{Query, Source, Wish};
 use crate::conversation::plan::Place;
 use crate::conversation::transcript::Transcript;
-use crate::event::Event;
+use crate::event::{ConversationEvent, Event, SessionEvent};
 use crate::spine::history::{Granted, Past};
 use crate::spine::ids::SessionKey;
 use crate::spine::view::{Line, Link};
@@ -38,7 +38,9 @@ fn check_kept(w: &mut World, session: SessionKey) {
         session.transcript.cancel_tools();
     }
     // Makes the core notice the change.
-    w.happens(Event::PlacePlans(Place::Panel));
+    w.happens(Event::Conversation(ConversationEvent::PlacePlans(
+        Place::Panel,
+    )));
     let mut fx = crate::spine::cx::Effects::default();
     w.model.farewell(&mut fx);
     for effect in fx.drain() {
@@ -169,7 +171,7 @@ fn used(abilities: serde_json::Value) -> World {
     w.prompts("Count");
     w.says("One.");
     w.ends_turn("end_turn");
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     assert_eq!(w.records.files.len(), 1);
     w.log.clear();
     w
@@ -246,7 +248,7 @@ fn a_replayed_conversation_is_recorded_once() {
     goes_on(&mut w);
     check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
     // The agent's session was continued by another client.
-    w.happens(Event::Close { session: S2 });
+    w.happens(Event::Session(SessionEvent::Close { session: S2 }));
     let more = vec![
         said("user_message_chunk", "and on"),
         said("agent_message_chunk", "Two."),
@@ -274,7 +276,7 @@ fn the_record_is_shown_if_the_agent_replays_nothing_or_refuses() {
     assert_eq!(texts(&w, S2), "❯ Count\n\nOne.");
     goes_on(&mut w);
     check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
-    w.happens(Event::Close { session: S2 });
+    w.happens(Event::Session(SessionEvent::Close { session: S2 }));
     w.holds(super::world::Part::Agents);
     w.reopens(3, "bot", "s1");
     while !w.agents.values().any(|agent| {
@@ -343,11 +345,11 @@ fn an_agent_without_the_session_receives_the_conversation() {
 fn with_records_disabled_sessions_depend_on_their_agent() {
     let mut w = World::new();
     w.abilities = json!({ "loadSession": true });
-    w.happens(Event::KeepSessions(None));
+    w.happens(Event::Conversation(ConversationEvent::KeepSessions(None)));
     w.opens(1, "bot");
     w.prompts("Count");
     w.ends_turn("end_turn");
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     assert!(w.records.files.is_empty());
     w.reopens(2, "bot", "s1");
     assert_eq!(w.records.files.len(), 0);
@@ -356,7 +358,10 @@ fn with_records_disabled_sessions_depend_on_their_agent() {
 /// Returns each listed session as a line.
 fn listed(w: &mut World, number: u32, query: Query) -> Vec<String> {
     let wish = Wish::List(query);
-    w.happens(Event::Wish { number, wish });
+    w.happens(Event::Conversation(ConversationEvent::Wish {
+        number,
+        wish,
+    }));
     let Some(Granted::Listed(all)) = w.granted.get(&number) else {
         panic!("{:?}", w.granted);
     };
@@ -384,7 +389,7 @@ fn sessions_are_listed_once_newest_first() {
     assert_eq!(listed(&mut w, 1, query(Some("/p"), None)), all);
     assert_eq!(listed(&mut w, 2, query(None, Some("bot"))), all[2..]);
     assert!(listed(&mut w, 3, query(Some("/q"), None)).is_empty());
-    w.happens(Event::Cancel { session: S2 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S2 }));
     let agent = *w.agents.keys().next_back().unwrap();
     w.answers(
         agent,
@@ -405,7 +410,10 @@ fn agents_list_and_delete_sessions() {
     };
     let list = |w: &mut World, number| {
         let wish = Wish::List(query.clone());
-        w.happens(Event::Wish { number, wish });
+        w.happens(Event::Conversation(ConversationEvent::Wish {
+            number,
+            wish,
+        }));
         assert_eq!(w.granted.get(&number), None, "the agent has its time");
         *w.timers.back().unwrap()
     };
@@ -434,7 +442,10 @@ fn agents_list_and_delete_sessions() {
         id: all[1].id.clone(),
         name: all[1].name.clone(),
     };
-    w.happens(Event::Wish { number: 3, wish });
+    w.happens(Event::Conversation(ConversationEvent::Wish {
+        number: 3,
+        wish,
+    }));
     assert_eq!(w.granted.get(&3), None);
     w.answers(agent, "session/delete", Ok(json!({})));
     assert_eq!(w.granted[&3], Granted::Deleted(Ok(true)));
@@ -452,11 +463,14 @@ fn only_closed_sessions_can_be_deleted() {
             id: Some(acp::SessionId("s1".into())),
             name: Some(name.clone()),
         };
-        w.happens(Event::Wish { number, wish });
+        w.happens(Event::Conversation(ConversationEvent::Wish {
+            number,
+            wish,
+        }));
         w.granted[&number].clone()
     };
     assert!(matches!(delete(&mut w, 1), Granted::Deleted(Err(_))));
-    w.happens(Event::Close { session: S2 });
+    w.happens(Event::Session(SessionEvent::Close { session: S2 }));
     assert_eq!(delete(&mut w, 2), Granted::Deleted(Ok(false)));
     assert!(w.records.files.is_empty());
 }
@@ -499,7 +513,10 @@ fn a_conversation_is_exported_as_markdown() {
     w.ends_turn("end_turn");
     let export = |w: &mut World, number, source| {
         let wish = Wish::Export(source);
-        w.happens(Event::Wish { number, wish });
+        w.happens(Event::Conversation(ConversationEvent::Wish {
+            number,
+            wish,
+        }));
         match &w.granted[&number] {
             Granted::Exported(Ok(text)) => text.clone(),
             other => panic!("{other:?}"),
@@ -516,10 +533,10 @@ fn a_conversation_is_exported_as_markdown() {
     // The record exports to the same text.
     let name = w.records.open[&S1].clone();
     assert_eq!(export(&mut w, 2, Source::Kept(name)), text);
-    w.happens(Event::Wish {
+    w.happens(Event::Conversation(ConversationEvent::Wish {
         number: 3,
         wish: Wish::Export(Source::Session(SessionKey(9))),
-    });
+    }));
     assert!(matches!(w.granted[&3], Granted::Exported(Err(_))));
 }
 

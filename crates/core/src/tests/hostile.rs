@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::screen::check_line;
 use super::world::World;
-use crate::event::Event;
+use crate::event::{Event, ViewEvent};
 use crate::questions::formview::{Draft, render};
 use crate::spine::event::ListEvent;
 use crate::spine::view::{HunkView, Line, PlanView, QueueView};
@@ -165,7 +165,9 @@ fn live(odd: &str) {
     let mut w = World::ready();
     w.disk.put("/p/a", "1\n2\n");
     w.disk.put(&format!("/p/{odd}"), "1\n2\n");
-    w.happens(Event::List(ListEvent::Opened { cwd: "/p".into() }));
+    w.happens(Event::View(ViewEvent::List(ListEvent::Opened {
+        cwd: "/p".into(),
+    })));
     w.prompts(odd);
     w.prompts(odd);
     for (id, path) in [(0, "/p/a".to_owned()), (1, format!("/p/{odd}"))] {
@@ -178,7 +180,7 @@ fn live(odd: &str) {
     }
     for row in 0..w.editor.list.lines.len() {
         let key = w.editor.list.items[row].as_ref().map(|item| item.key);
-        w.happens(Event::List(ListEvent::At { item: key }));
+        w.happens(Event::View(ViewEvent::List(ListEvent::At { item: key })));
         check_screen(&w);
     }
     for shape in 0..3 {

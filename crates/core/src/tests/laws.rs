@@ -5,7 +5,7 @@ use super::screen::{ALL, Chat, check_line};
 use super::world::{FRAME, World};
 use crate::conversation::agent::AgentState;
 use crate::conversation::session::{Phase, Stage};
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 use crate::model::Model;
 use crate::spine::asker::Asker;
 use crate::spine::attachment::Attachment;
@@ -239,7 +239,7 @@ pub fn check_rest(world: &mut World) {
     check_kept(world);
     let sessions: Vec<SessionKey> = world.model.conversation.sessions.keys().copied().collect();
     for session in sessions {
-        world.happens(Event::Close { session });
+        world.happens(Event::Session(SessionEvent::Close { session }));
     }
     check_answered(world, "when all is closed");
     world.calls.check(&world.model, "when all is closed");

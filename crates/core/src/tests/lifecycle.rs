@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{AgentEvent, Event, SessionEvent, ViewEvent};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::Purpose;
 
@@ -51,7 +51,7 @@ fn a_session_starts_and_ends() {
         "turn of 1 ended: end_turn",
     ]);
     assert_eq!(w.chat(), "❯ hi\n\nHello");
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.saw(&["shutdown a1"]);
 }
 
@@ -178,7 +178,7 @@ fn an_agent_that_cannot_be_started_is_reported_once() {
     w.skip();
     w.agents.get_mut(&A1).unwrap().life = Life::Gone;
     let why = "There is no /bin/bot.".to_owned();
-    w.happens(Event::AgentFailed { agent: A1, why });
+    w.happens(Event::Agent(AgentEvent::Failed { agent: A1, why }));
     w.saw(&[
         "Error: There is no /bin/bot.",
         "agent of 1 exited: not started",
@@ -267,9 +267,9 @@ fn two_sessions_of_one_agent_share_its_process() {
     assert_eq!(w.chat(), "❯ one");
     assert_eq!(w.editor.chats[&S2].text(), "❯ two\n\nfor two");
     // The process runs until the last of its sessions is closed; closing one cancels its turn.
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.saw(&["a1 <- session/cancel s1"]);
-    w.happens(Event::Close { session: S2 });
+    w.happens(Event::Session(SessionEvent::Close { session: S2 }));
     w.saw(&["shutdown a1"]);
 }
 
@@ -301,7 +301,7 @@ fn a_restart_gives_the_session_a_new_process() {
     w.prompts("hi");
     w.skip();
     w.holds(Part::Agents);
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     w.saw(&[
         "shutdown a1",
         "turn of 1 ended: agent_exited",
@@ -327,7 +327,7 @@ fn messages_of_an_old_process_are_not_the_new_ones() {
     let mut w = World::ready();
     w.prompts("hi");
     w.holds(Part::Agents);
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     w.skip();
     w.says("from the grave");
     w.ends_turn("end_turn");
@@ -341,7 +341,7 @@ fn a_stop_ends_the_agent_and_keeps_the_transcript() {
     w.prompts("hi");
     w.says("Hello");
     w.skip();
-    w.happens(Event::Stop { session: S1 });
+    w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
     w.saw(&[
         "shutdown a1",
         "turn of 1 ended: agent_exited",
@@ -351,7 +351,7 @@ fn a_stop_ends_the_agent_and_keeps_the_transcript() {
         w.chat(),
         "❯ hi\n\nHello\n\nThe agent \"bot\" has ended (exit code 0)."
     );
-    w.happens(Event::Stop { session: S1 });
+    w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
     w.saw(&["Info: No agent runs for this chat; a prompt starts it."]);
 }
 
@@ -360,7 +360,7 @@ fn a_prompt_to_a_stopping_agent_goes_to_a_new_one() {
     let mut w = World::ready();
     w.prompts("one");
     w.holds(Part::Agents);
-    w.happens(Event::Stop { session: S1 });
+    w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
     w.skip();
     w.prompts("two");
     w.saw(&["turn of 1 ended: agent_exited", "spawn bot as a2"]);
@@ -386,7 +386,7 @@ fn a_prompt_to_a_stopping_agent_goes_to_a_new_one() {
 #[test]
 fn a_session_opened_by_a_stopping_agent_is_not_used() {
     let mut w = initialized();
-    w.happens(Event::Stop { session: S1 });
+    w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
     w.prompts("hi");
     w.skip();
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "old" })));
@@ -404,14 +404,14 @@ fn a_session_opened_by_a_stopping_agent_is_not_used() {
 #[test]
 fn a_stopped_agent_stays_stopped_after_any_answer() {
     let mut w = started();
-    w.happens(Event::Stop { session: S1 });
+    w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
     w.skip();
     let answer = w.usual_answer("initialize");
     w.answers(A1, "initialize", Ok(answer));
     w.saw(&[]);
     let mut w = initialized();
     w.prompts("hi");
-    w.happens(Event::Stop { session: S1 });
+    w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
     w.skip();
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "s1" })));
     w.saw(&[]);
@@ -449,11 +449,11 @@ fn updates_before_the_sessions_id_are_shown_in_it() {
 #[test]
 fn a_closed_session_never_wakes_the_editor() {
     let mut w = World::ready();
-    w.happens(Event::Close { session: S1 });
-    w.happens(Event::FoldsWanted { session: S1 });
-    w.happens(Event::ChatEmpty { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
+    w.happens(Event::View(ViewEvent::FoldsWanted { session: S1 }));
+    w.happens(Event::View(ViewEvent::ChatEmpty { session: S1 }));
     w.prompts("hi");
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.skip();
 }
 

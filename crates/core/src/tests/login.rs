@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::world::{A1, Part, S1, World};
 use crate::conversation::login::{LoginStep, Secrets};
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 use crate::spine::ids::{AgentKey, SessionKey};
 
 const S2: SessionKey = SessionKey(2);
@@ -44,11 +44,11 @@ fn waiting() -> World {
 
 impl World {
     fn logs_in(&mut self, method: &str, step: LoginStep) {
-        self.happens(Event::Login {
+        self.happens(Event::Session(SessionEvent::Login {
             session: S1,
             method: method.into(),
             step,
-        });
+        }));
     }
 
     /// The agent opens the session.
@@ -146,9 +146,9 @@ fn a_log_in_can_be_cancelled() {
         "a1 <- authenticate web",
         "Warn: A log-in is under way; `:Acp cancel` gives it up.",
     ]);
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["a1 <- $/cancel_request"]);
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["Info: Nothing is running in this chat."]);
     // The agent's late answer has no effect.
     w.answers(A1, "authenticate", Ok(json!({})));
@@ -161,7 +161,7 @@ fn a_log_in_can_be_cancelled() {
 fn a_log_in_starts_an_agent_that_is_not_running() {
     let mut w = waiting();
     w.prompts("hi");
-    w.happens(Event::Stop { session: S1 });
+    w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
     w.agents_move();
     w.settle();
     w.skip();
@@ -184,7 +184,7 @@ fn the_notice_mentions_a_browser_only_for_the_agents_own_log_in() {
     w.logs_in("web", LoginStep::Ask);
     let web = "Logging in by \"Browser\": the agent may open a browser. `:Acp cancel` gives it up.";
     assert!(w.chat().ends_with(web));
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.logs_in("key", LoginStep::Ask);
     assert!(w.chat().ends_with("Logging in by \"API key\"."));
 }
@@ -332,24 +332,24 @@ fn logging_out_calls_the_agent_and_drops_typed_keys() {
     let answer = json!({ "stopReason": "end_turn" });
     w.answers(A2, "session/prompt", Ok(answer));
     w.skip();
-    w.happens(Event::Logout { session: S1 });
+    w.happens(Event::Session(SessionEvent::Logout { session: S1 }));
     w.saw(&[]);
     assert!(
         w.chat()
             .contains("What you have typed to log in is forgotten.")
     );
     assert!(w.model.conversation.sessions[&S1].spec.env.is_empty());
-    w.happens(Event::Logout { session: S1 });
+    w.happens(Event::Session(SessionEvent::Logout { session: S1 }));
     w.saw(&["Warn: The agent \"bot\" has no log-out: use its own command in a terminal."]);
     let mut w = waiting();
-    w.happens(Event::Logout { session: S1 });
+    w.happens(Event::Session(SessionEvent::Logout { session: S1 }));
     w.saw(&["a1 <- logout"]);
     w.answers(A1, "logout", Ok(json!({})));
     assert!(
         w.chat()
             .ends_with("Logged out. `:Acp login` logs in again.")
     );
-    w.happens(Event::Logout { session: S1 });
+    w.happens(Event::Session(SessionEvent::Logout { session: S1 }));
     let error = json!({ "code": -32603, "message": "no" });
     w.answers(A1, "logout", Err(error));
     assert!(w.was_told("Error: The log-out has failed: no (-32603)."));
@@ -371,6 +371,6 @@ fn an_agent_without_log_in_methods_gets_a_notice_with_next_steps() {
     w.skip();
     w.logs_in("web", LoginStep::Ask);
     w.saw(&["Error: The agent \"bot\" has no log-in called \"web\"."]);
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.saw(&["shutdown a1"]);
 }

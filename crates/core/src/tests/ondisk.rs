@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
-use crate::event::Event;
+use crate::event::{Event, ProjectEvent, ReviewEvent, SessionEvent};
 use crate::spine::event::{ReviewAction, Scope};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Whole;
@@ -80,19 +80,19 @@ fn reads(w: &mut World, id: &str) -> String {
 }
 
 pub fn decide(w: &mut World, action: ReviewAction) {
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action,
         scope: Scope::All,
-    });
+    }));
 }
 
 /// Accepts the hunk at a row of the file's buffer.
 pub fn accept_at(w: &mut World, row: usize) {
     let (action, buf) = (ReviewAction::Accept, w.buf(F));
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action,
         scope: Scope::Hunk { buf, row },
-    });
+    }));
 }
 
 pub fn disk(w: &World) -> Option<String> {
@@ -428,7 +428,7 @@ fn a_prompt_waiting_for_its_checkpoint_can_be_cancelled() {
     w.holds(Part::Shadow);
     w.prompts("one");
     w.prompts("two");
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&[
         "turn of 1 started",
         "a prompt of 1 waits",
@@ -466,7 +466,7 @@ fn closing_a_session_during_a_checkpoint_leaves_no_pending_work() {
             w.ends_turn("end_turn");
             w.prompts("two");
         }
-        w.happens(Event::Close { session: S1 });
+        w.happens(Event::Session(SessionEvent::Close { session: S1 }));
         w.goes_on();
         assert!(!w.was_told("session/prompt s1: two"));
     }
@@ -502,7 +502,7 @@ fn each_gap_of_a_project_is_reported_once() {
             .collect::<Vec<_>>()
     };
     let (root, why) = ("/p".into(), "Not watched.".to_owned());
-    w.happens(Event::WatchLimited { root, why });
+    w.happens(Event::Project(ProjectEvent::WatchLimited { root, why }));
     w.shadow.limited = Some("Too large.".into());
     w.prompts("one");
     assert_eq!(told(&mut w), ["Not watched.", "Too large."]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::world::{A1, Part, S1, World};
 use crate::conversation::replay::KEPT_BYTES;
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent, ViewEvent};
 use crate::questions::Answer;
 use crate::spine::event::ListEvent;
 use crate::spine::ids::{AgentKey, SessionKey};
@@ -96,7 +96,9 @@ fn a_loaded_session_shows_its_conversation() {
 fn a_replay_has_no_effects() {
     let mut w = loading();
     w.disk.put("/p/a", "one\ntwo\nthree\n");
-    w.happens(Event::List(ListEvent::Opened { cwd: "/p".into() }));
+    w.happens(Event::View(ViewEvent::List(ListEvent::Opened {
+        cwd: "/p".into(),
+    })));
     w.reopens(1, "bot", "old");
     let snapshot = w.model.snapshot();
     let info = &snapshot.sessions[0];
@@ -163,7 +165,7 @@ fn a_shown_session_is_resumed_if_the_agent_supports_it() {
     let mut w = world(both.clone());
     w.opens(1, "bot");
     dies(&mut w);
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     w.saw(&[
         "spawn bot as a2",
         "a2 <- initialize",
@@ -215,7 +217,7 @@ fn an_agent_without_load_warns_if_there_was_a_conversation() {
     assert!(w.chat().ends_with(end), "{}", w.chat());
     // In a session without a prompt, no history is lost.
     let mut w = World::ready();
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     assert_eq!(w.chat(), "The agent is started again.");
 }
 
@@ -224,7 +226,7 @@ fn a_session_without_a_prompt_is_not_loaded() {
     let mut w = loading();
     w.opens(1, "bot");
     w.skip();
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     assert!(w.was_told("a2 <- session/new /p"), "{:?}", w.log);
 }
 
@@ -248,7 +250,7 @@ fn a_failed_load_shows_the_next_step() {
     let next = "`:Acp restart` tries again; a prompt begins a new session here.";
     assert_eq!(w.chat(), format!("{text}\n{next}"));
     w.goes_on();
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     assert!(w.was_told("a2 <- session/load gone"), "{:?}", w.log);
 }
 

@@ -6,7 +6,7 @@ use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::options::Setting;
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{AgentEvent, Event, SessionEvent};
 use crate::spine::ids::AgentKey;
 use acp::Purpose;
 use acp::client::ConfigValue;
@@ -56,12 +56,15 @@ fn starting() -> World {
 
 fn initializes(w: &mut World, agent: AgentKey) {
     w.agents.get_mut(&agent).unwrap().life = Life::Alive;
-    w.happens(Event::AgentStarted { agent, pid: 1 });
+    w.happens(Event::Agent(AgentEvent::Started { agent, pid: 1 }));
     w.answers(agent, "initialize", Ok(json!({ "protocolVersion": 1 })));
 }
 
 fn wishes(w: &mut World, wish: Setting) {
-    w.happens(Event::SetOption { session: S1, wish });
+    w.happens(Event::Session(SessionEvent::SetOption {
+        session: S1,
+        wish,
+    }));
 }
 
 fn wants_mode(w: &mut World, mode: &str) {
@@ -318,7 +321,7 @@ fn the_users_settings_are_restored_after_a_restart() {
     w.answers(A1, "session/set_mode", Ok(json!({})));
     w.exits(A1, "signal 9", &[]);
     assert_eq!(shown(&w), "mode=Plan");
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     let agent = AgentKey(2);
     initializes(&mut w, agent);
     w.skip();
@@ -328,7 +331,7 @@ fn the_users_settings_are_restored_after_a_restart() {
     w.answers(agent, "session/set_mode", Ok(json!({})));
     assert_eq!(w.chat().matches("mode").count(), 1, "{}", w.chat());
     // If the new session already has the value, nothing is set.
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     let agent = AgentKey(3);
     initializes(&mut w, agent);
     w.skip();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::world::{S1, World};
-use crate::event::Event;
+use crate::event::{Event, ProjectEvent, ReviewEvent};
 use crate::spine::event::{DiskText, ReviewAction, Scope};
 use crate::spine::project::{Committed, FileState, KeptReview};
 use crate::text::format::Format;
@@ -41,7 +41,7 @@ fn commits(w: &mut World, index: &str, head: &str) {
         index: version(index),
         head: version(head),
     }];
-    w.happens(Event::Committed { files });
+    w.happens(Event::Project(ProjectEvent::Committed { files }));
 }
 
 fn hunks(w: &World) -> usize {
@@ -90,10 +90,10 @@ fn a_review_is_kept_until_it_is_decided() {
     assert_eq!(kept(&w), [(F.into(), Some(OLD.into()))]);
     let (action, path) = (ReviewAction::Accept, F.into());
     let scope = Scope::At { path, row: 0 };
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     assert_eq!(kept(&w), [(F.into(), Some("A\nb\nc\nd\ne\n".into()))]);
     let scope = Scope::All;
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     assert_eq!(kept(&w), []);
 }
 
@@ -121,13 +121,13 @@ fn a_kept_review_continues() {
             left("/p/gone since", base),
         ];
         let root = PathBuf::from("/p");
-        w.happens(Event::ReviewsKept { root, files });
+        w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
         w.goes_on();
         assert_eq!(w.model.workspace.reviews.counts(S1), (3, 4));
         assert!(w.chat().contains("4 files changed before"));
         let action = ReviewAction::Reject;
         let scope = Scope::All;
-        w.happens(Event::Review { action, scope });
+        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
         w.goes_on();
         assert_eq!(w.disk.get(F).as_deref(), Some(OLD));
         assert_eq!(w.disk.get("/p/made"), None);
@@ -158,7 +158,7 @@ fn is_left(w: &mut World) {
         w.kept.push(left.clone());
     }
     let (root, files) = (PathBuf::from("/p"), vec![left]);
-    w.happens(Event::ReviewsKept { root, files });
+    w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
     w.goes_on();
 }
 
@@ -176,10 +176,10 @@ fn a_kept_review_stays_until_its_file_can_be_read() {
     w.disk.broken.clear();
     is_left(&mut w);
     assert_eq!(hunks(&w), 2);
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action: ReviewAction::Accept,
         scope: Scope::File { path: F.into() },
-    });
+    }));
     assert_eq!(kept(&w), files[1..]);
 }
 
@@ -196,7 +196,7 @@ fn unsaved_lines_in_a_kept_review_are_the_users() {
     assert_eq!(hunks(&w), 2);
     let scope = Scope::All;
     let action = ReviewAction::Reject;
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     let text = &w.model.workspace.documents.get(buf).unwrap().text;
     assert_eq!(text.to_string(), "a\nb\nmine\nd\ne\n");
 }
@@ -215,7 +215,7 @@ fn an_unchanged_review_is_not_stored_again() {
     w.updates(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "x" } }));
     let scope = Scope::Hunk { buf, row: 2 };
     let action = ReviewAction::Accept;
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     assert_eq!(told(&w), 1, "nothing that is kept has changed");
 }
 
@@ -235,11 +235,11 @@ fn changes_of_others_to_a_kept_review_are_theirs() {
             is_deleted: false,
         }];
         let root = PathBuf::from("/p");
-        w.happens(Event::ReviewsKept { root, files });
+        w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
         w.goes_on();
         assert_eq!(hunks(&w), 2);
         let (action, scope) = (ReviewAction::Reject, Scope::All);
-        w.happens(Event::Review { action, scope });
+        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
         w.goes_on();
         let left = format!("{OLD}theirs\n");
         assert_eq!(w.disk.get(F).as_deref(), Some(left.as_str()));

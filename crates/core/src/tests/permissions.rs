@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 use crate::questions::Answer;
 use crate::spine::ids::QuestionId;
 
@@ -96,7 +96,7 @@ fn queued_questions_can_be_answered_in_any_order() {
 #[test]
 fn a_cancel_answers_open_and_later_questions() {
     let mut w = asked(&[tool("a"), tool("b")]);
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.asks("7", "session/request_permission", &question(&tool("c")));
     let saw = [
         format!("a1 <- answer 0 {CANCELLED}"),
@@ -145,9 +145,9 @@ fn an_agents_exit_closes_its_questions() {
 fn questions_are_answered_when_their_session_ends() {
     let session = S1;
     let ends: [fn(_) -> Event; 3] = [
-        |session| Event::Stop { session },
-        |session| Event::Restart { session },
-        |session| Event::Close { session },
+        |session| Event::Session(SessionEvent::Stop { session }),
+        |session| Event::Session(SessionEvent::Restart { session }),
+        |session| Event::Session(SessionEvent::Close { session }),
     ];
     for end in ends {
         let mut w = asked(&[tool("a")]);
@@ -178,9 +178,9 @@ fn a_stop_answers_questions_of_all_sessions_of_the_process() {
     let mut w = asked(&[tool("a")]);
     w.opens(2, "bot");
     w.holds(Part::Agents);
-    w.happens(Event::Stop {
+    w.happens(Event::Session(SessionEvent::Stop {
         session: crate::spine::ids::SessionKey(2),
-    });
+    }));
     assert!(w.editor.permission.is_none());
     assert_eq!(
         w.answer("0"),
@@ -229,7 +229,7 @@ fn a_stop_answers_held_questions() {
     w.settle();
     w.answers(A1, "initialize", Ok(json!({ "protocolVersion": 1 })));
     w.asks("1", "session/request_permission", &question(&tool("a")));
-    w.happens(Event::Stop { session: S1 });
+    w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
     let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
     assert_eq!(w.answer("1"), &Ok(cancelled));
 }
@@ -259,7 +259,7 @@ fn a_question_outside_a_turn_is_shown() {
     let mut w = World::ready();
     w.asks("1", "session/request_permission", &question(&tool("a")));
     assert_eq!(shown(&w).0, ["tool  Run a"]);
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     assert_eq!(
         w.answer("1"),
         &Ok(json!({ "outcome": { "outcome": "cancelled" } }))

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 use crate::spine::effect::Announcement;
 use crate::spine::ids::TerminalKey;
 
@@ -108,7 +108,7 @@ fn a_cancel_and_later_results_are_announced() {
     let mut w = turn();
     w.updates(update("a", "in_progress"));
     w.announced.clear();
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     check(&mut w, &["a other cancelled a"]);
     check_running(&w, 0, None);
     w.updates(update("a", "completed"));

@@ -6,7 +6,7 @@ use super::agent::Life;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::queue::QueueAction;
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{AgentEvent, Event, SessionEvent};
 use crate::spine::event::Prompt;
 use crate::spine::ids::QueueId;
 
@@ -22,21 +22,21 @@ fn busy(waiting: &[&str]) -> World {
 }
 
 fn acts(w: &mut World, id: u64, action: QueueAction) {
-    w.happens(Event::Queued {
+    w.happens(Event::Session(SessionEvent::Queued {
         session: S1,
         id: QueueId(id),
         action,
-    });
+    }));
 }
 
 fn interrupts(w: &mut World, text: &str) {
-    w.happens(Event::Interrupt {
+    w.happens(Event::Session(SessionEvent::Interrupt {
         session: S1,
         prompt: Prompt {
             text: text.into(),
             ..Prompt::default()
         },
-    });
+    }));
 }
 
 /// Compares the queue on the screen, and its length in the snapshot.
@@ -137,7 +137,7 @@ fn an_interrupting_prompt_without_a_turn_is_just_sent() {
 #[test]
 fn a_prompt_sent_after_a_restart_is_not_announced_as_queued() {
     let mut w = busy(&["a", "b"]);
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     assert!(w.chat().contains("The agent is started again."));
     assert!(!w.chat().contains("wait"), "{}", w.chat());
     check(&w, &["1 b"]);
@@ -157,7 +157,7 @@ fn the_queue_outlives_the_agent() {
     );
     check(&w, &["1 a", "2 b"]);
     w.skip();
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     w.saw(&[
         "spawn bot as a2",
         "a2 <- initialize",
@@ -196,7 +196,7 @@ fn a_refused_session_keeps_its_queue() {
     let mut w = World::new();
     w.holds(Part::Agents);
     w.opens(1, "bot");
-    w.happens(Event::AgentStarted { agent: A1, pid: 1 });
+    w.happens(Event::Agent(AgentEvent::Started { agent: A1, pid: 1 }));
     w.prompts("a");
     let answer = w.usual_answer("initialize");
     w.answers(A1, "initialize", Ok(answer));
@@ -211,6 +211,6 @@ fn a_refused_session_keeps_its_queue() {
 #[test]
 fn closing_a_session_reports_unsent_prompts() {
     let mut w = busy(&["a", "b\nc"]);
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     assert!(w.was_told("Warn: Closed with the session, and not sent: a; b … +1 line"));
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::ondisk::{Place, decide, running, shell, types, writes};
 use super::world::{Part, World};
-use crate::event::Event;
+use crate::event::{Event, ReviewEvent};
 use crate::spine::event::{ReviewAction, Scope, UndoStep};
 
 const F: &str = "/p/f";
@@ -57,10 +57,10 @@ fn tells(w: &mut World) {
 
 fn undo_turn(w: &mut World) {
     let step = UndoStep::Undo(None);
-    w.happens(Event::UndoTurn {
+    w.happens(Event::Review(ReviewEvent::UndoTurn {
         session: None,
         step,
-    });
+    }));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_waiting_decision_applies_to_its_original_hunk() {
     for (action, row) in [(ReviewAction::Reject, 0), (ReviewAction::Reject, 5)] {
         let path = F.into();
         let scope = Scope::At { path, row };
-        w.happens(Event::Review { action, scope });
+        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     }
     w.goes_on();
     check(&w, "a\nb\nc\nd\n", "a\nb\nc\nd\n");
@@ -249,7 +249,7 @@ fn a_decided_review_is_dropped_after_the_last_report() {
     writes(&mut w, "1", "");
     let action = ReviewAction::Reject;
     let scope = Scope::Turn { session: None };
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     tells(&mut w);
     assert_eq!(w.kept, []);
     w.skip();
@@ -348,7 +348,7 @@ fn undetectable_line_endings_are_no_change() {
     writes(&mut w, "1", "b\n");
     let action = ReviewAction::Accept;
     let scope = Scope::Turn { session: None };
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     decide(&mut w, ReviewAction::Reject);
     assert_eq!(w.disk.get(F).as_deref(), Some("b"));
     let review = w

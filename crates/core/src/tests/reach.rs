@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World, spec};
 use crate::conversation::reach::Reach;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 use crate::spine::event::Origin;
 use acp::client::{McpServer, McpTransport};
 
@@ -35,7 +35,7 @@ fn servers() -> Vec<McpServer> {
 fn asked(can: Value) -> (World, Value) {
     let mut w = World::new();
     w.holds(Part::Agents);
-    w.happens(Event::Open {
+    w.happens(Event::Session(SessionEvent::Open {
         session: S1,
         spec: spec("bot"),
         roots: vec!["/p".into()],
@@ -48,7 +48,7 @@ fn asked(can: Value) -> (World, Value) {
             tools: false,
             is_told: false,
         },
-    });
+    }));
     w.agents_move();
     w.settle();
     let answer = json!({ "protocolVersion": 1, "agentCapabilities": can });
@@ -91,6 +91,6 @@ fn unsupported_servers_and_folders_are_reported_once() {
                 may read and write in `additional_dirs` through Neovim only.";
     assert_eq!(w.chat(), text);
     w.goes_on();
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     assert_eq!(w.chat().matches("is left out").count(), 1);
 }

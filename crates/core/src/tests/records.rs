@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::conversation::history::lines;
-use crate::event::Event;
+use crate::event::{ConversationEvent, Event};
 use crate::spine::history::{HistoryNews, HistoryOrder, Kept, On, Past, RecordName};
 use crate::spine::ids::SessionKey;
 
@@ -23,7 +23,10 @@ impl Records {
         self.now += 1;
         let answer = |token, news| {
             let token = Some(token);
-            Some(Event::History { token, news })
+            Some(Event::Conversation(ConversationEvent::History {
+                token,
+                news,
+            }))
         };
         match order {
             HistoryOrder::Bound(_) => None,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::world::{A1, World};
-use crate::event::Event;
+use crate::event::{Event, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction};
 use crate::spine::ids::AgentKey;
 use crate::spine::view::ListView;
@@ -18,7 +18,7 @@ fn shown(w: &World) -> Vec<String> {
 }
 
 fn lists(w: &mut World, event: ListEvent) {
-    w.happens(Event::List(event));
+    w.happens(Event::View(ViewEvent::List(event)));
 }
 
 fn opens(w: &mut World) {

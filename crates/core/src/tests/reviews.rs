@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, World};
-use crate::event::Event;
+use crate::event::{Event, ReviewEvent};
 use crate::spine::event::{ReviewAction, Scope};
 use crate::text::LineEdit;
 
@@ -40,7 +40,7 @@ fn writes(w: &mut World, content: &str) {
 }
 
 fn review(w: &mut World, action: ReviewAction, scope: Scope) {
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
 }
 
 fn row(w: &World, row: usize) -> Scope {

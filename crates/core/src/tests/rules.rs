@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
-use crate::event::Event;
+use crate::event::{Event, ReviewEvent, SessionEvent};
 use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
 use crate::spine::event::Scope;
@@ -122,7 +122,7 @@ fn without_exactly_one_matching_option_the_user_is_asked() {
         asks(&mut w, "0", &run(command), options);
         match w.editor.permission.is_some() {
             true => {
-                w.happens(Event::Cancel { session: S1 });
+                w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
                 "asked".to_owned()
             }
             false => {
@@ -179,7 +179,7 @@ fn an_incomplete_request_is_shown_until_an_update_completes_it() {
         }));
         assert!(w.editor.permission.is_some(), "{command}");
     }
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn updates_while_links_are_resolved_count() {
     }));
     // It was shown with the other path before.
     assert!(w.editor.permission.is_some());
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_question_can_end_while_links_are_resolved() {
     asks(&mut w, "0", &edit("/p/f"), &ONCE);
     asks(&mut w, "1", &edit("/p/f"), &ONCE);
     w.notifies(A1, "$/cancel_request", &json!({ "requestId": 0 }));
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     assert!(w.answer("0").is_err());
     assert_eq!(
         w.answer("1"),
@@ -282,15 +282,15 @@ fn a_question_the_user_has_begun_to_decide_is_not_answered_by_rules() {
     let mut call = edit("/p/f");
     call["sessionUpdate"] = json!("tool_call");
     w.updates(call);
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action: crate::spine::event::ReviewAction::Reject,
         scope: Scope::File {
             path: "/p/f".into(),
         },
-    });
+    }));
     asks(&mut w, "0", &json!({ "toolCallId": "e" }), &ONCE);
     assert!(w.editor.permission.is_some());
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
 }
 
 #[test]
@@ -321,5 +321,5 @@ fn content_of_another_question_with_the_same_id_is_ignored() {
     w.updates(call);
     asks(&mut w, "3", &json!({ "toolCallId": "e" }), &ONCE);
     assert!(w.editor.permission.is_some());
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
-use crate::event::Event;
+use crate::event::{Event, ProjectEvent};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Checkpoint, FileChange, FileState};
@@ -101,7 +101,8 @@ impl Shadow {
         }
         if !changes.is_empty() {
             let root = self.open[0].clone();
-            self.outbox.push_back(Event::DiskChanged { root, changes });
+            self.outbox
+                .push_back(Event::Project(ProjectEvent::Changed { root, changes }));
         }
         self.known = now;
     }
@@ -119,7 +120,10 @@ impl Shadow {
             None => Ok(Checkpoint { files, limited }),
         };
         self.outbox
-            .push_back(Event::CheckpointTaken { token, result });
+            .push_back(Event::Project(ProjectEvent::CheckpointTaken {
+                token,
+                result,
+            }));
         true
     }
 
@@ -131,7 +135,7 @@ impl Shadow {
     /// Returns whether a checkpoint's result is not yet reported.
     pub fn has_checked(&self) -> bool {
         let mut outbox = self.outbox.iter();
-        outbox.any(|event| matches!(event, Event::CheckpointTaken { .. }))
+        outbox.any(|event| matches!(event, Event::Project(ProjectEvent::CheckpointTaken { .. })))
     }
 
     /// Returns whether a checkpoint or a report is pending.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
-use crate::event::Event;
+use crate::event::{Event, SessionEvent, ViewEvent};
 
 /// Code that takes more than one slice of a frame.
 fn long_code() -> String {
@@ -58,7 +58,7 @@ fn a_read_is_answered_during_a_frame() {
 fn a_chat_emptied_during_a_frame_is_rendered_again() {
     let mut w = amid_frame(&[]);
     w.editor.chats.clear();
-    w.happens(Event::ChatEmpty { session: S1 });
+    w.happens(Event::View(ViewEvent::ChatEmpty { session: S1 }));
     check_end(w, "");
 }
 
@@ -85,7 +85,7 @@ fn a_change_above_during_a_frame_moves_the_lines_below() {
 #[test]
 fn closing_a_session_during_a_frame_drops_its_lines() {
     let mut w = amid_frame(&[]);
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.goes_on();
     assert!(!w.model.view.is_composing());
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
-use crate::event::Event;
+use crate::event::{Event, ViewEvent};
 use crate::spine::view::Link;
 
 fn below(parent: Option<&str>, mut update: Value) -> Value {
@@ -50,7 +50,7 @@ fn check(updates: &[Value], lines: &[&str], folds: &[(usize, usize)]) {
     );
     // A rendering from scratch gives the same chat.
     let before = w.editor.chats.remove(&S1);
-    w.happens(Event::ChatEmpty { session: S1 });
+    w.happens(Event::View(ViewEvent::ChatEmpty { session: S1 }));
     assert_eq!(w.editor.chats.get(&S1), before.as_ref());
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::world::{S1, World};
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 
 fn opens(w: &mut World, path: &str) {
     w.disk.put(path, "a\n");
@@ -48,7 +48,7 @@ fn files_named_by_an_agent_are_registered_once() {
     assert_eq!(told(&mut w), ["/p/a", "/p/b"]);
     names(&mut w, "/p/a", "/q/b");
     assert_eq!(told(&mut w), [""; 0]);
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.goes_on();
     w.opens(2, "bot");
     assert_eq!(told(&mut w), [""; 0]);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{A1, S1, World};
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{AgentEvent, Event, SessionEvent};
 use crate::spine::attachment::Attachment;
 use crate::spine::event::Context;
 
@@ -99,8 +99,8 @@ fn a_cancel_marks_open_tool_calls_and_late_results_replace_that() {
     w.updates(tool("b", "completed"));
     w.updates(tool("c", "pending"));
     w.skip();
-    w.happens(Event::Cancel { session: S1 });
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["a1 <- session/cancel s1", "a1 <- session/cancel s1"]);
     assert_eq!(w.editor.titles[&S1], "bot · cancelling");
     w.updates(tool("a", "completed"));
@@ -120,12 +120,12 @@ fn a_cancel_marks_open_tool_calls_and_late_results_replace_that() {
 fn an_error_after_a_cancel_is_a_cancel() {
     let mut w = World::ready();
     w.prompts("hi");
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     let error = json!({ "code": -32603, "message": "aborted" });
     w.answers(A1, "session/prompt", Err(error));
     assert_eq!(w.chat(), "❯ hi\n\nCancelled.");
     w.skip();
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["Info: Nothing is running in this chat."]);
 }
 
@@ -188,10 +188,10 @@ fn lines_of_a_file_are_attached() {
         rows: 2..4,
         text: "x\ny".into(),
     };
-    w.happens(Event::Attach {
+    w.happens(Event::Session(SessionEvent::Attach {
         session: S1,
         items: vec![Attachment::Lines(lines)],
-    });
+    }));
     assert_eq!(w.editor.attached[&S1], ["a b:3-4"]);
     w.prompts("why?");
     w.saw(&[
@@ -221,10 +221,10 @@ fn malformed_and_unknown_messages_are_ignored() {
     w.prints(A1, r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"nobody","update":{"sessionUpdate":"plan","entries":[]}}}"#);
     w.asks("1", "craft/drain", &json!({}));
     w.asks("\"x\"", "fs/read_text_file", &json!({ "sessionId": "s1" }));
-    w.happens(Event::AgentMessage {
+    w.happens(Event::Agent(AgentEvent::Message {
         agent: A1,
         message: acp::Message::TooLong { bytes: 70 << 20 },
-    });
+    }));
     w.updates(json!({ "sessionUpdate": "news", "text": "x" }));
     w.saw(&[
         "a1 <- answer 1 error -32601: \"Method not found: craft/drain\"",

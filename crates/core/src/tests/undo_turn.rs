@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
-use crate::event::Event;
+use crate::event::{Event, ReviewEvent};
 use crate::spine::event::{ReviewAction, Scope, UndoStep};
 use crate::text::LineEdit;
 
@@ -60,11 +60,11 @@ fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
 
 fn undo(w: &mut World, step: UndoStep) {
     let session = None;
-    w.happens(Event::UndoTurn { session, step });
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
 }
 
 fn decide(w: &mut World, action: ReviewAction, scope: Scope) {
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
 }
 
 fn turn(w: &mut World, action: ReviewAction) {
@@ -106,10 +106,10 @@ fn a_turn_is_undone_and_restored_in_a_buffer_and_on_disk() {
         w.skip();
         undo(&mut w, UndoStep::Undo(None));
         w.saw(&["Info: Nothing is left to undo of any turn."]);
-        w.happens(Event::UndoTurn {
+        w.happens(Event::Review(ReviewEvent::UndoTurn {
             session: Some(S1),
             step: UndoStep::Ask,
-        });
+        }));
         w.saw(&["Info: Nothing is left to undo of this chat's turns."]);
         undo(&mut w, UndoStep::Back);
         undo(&mut w, UndoStep::Back);

@@ -9,7 +9,7 @@ use super::disk::Disk;
 use super::editor::Editor;
 use super::world::{A1, S1, World, spec};
 use crate::conversation::reach::Reach;
-use crate::event::Event;
+use crate::event::{AgentEvent, Event, SessionEvent};
 use crate::spine::event::{Origin, Prompt};
 use crate::spine::ids::{AgentKey, BufId, SessionKey};
 use acp::{SessionId, rpc};
@@ -18,19 +18,19 @@ impl World {
     // The user.
 
     pub fn opens(&mut self, session: u32, agent: &str) {
-        self.happens(Event::Open {
+        self.happens(Event::Session(SessionEvent::Open {
             session: SessionKey(session),
             spec: spec(agent),
             roots: vec!["/p".into()],
             project: "/p".into(),
             origin: Origin::New,
             reach: Reach::default(),
-        });
+        }));
     }
 
     /// Opens a session of the past.
     pub fn reopens(&mut self, session: u32, agent: &str, id: &str) {
-        self.happens(Event::Open {
+        self.happens(Event::Session(SessionEvent::Open {
             session: SessionKey(session),
             spec: spec(agent),
             roots: vec!["/p".into()],
@@ -39,7 +39,7 @@ impl World {
                 id: SessionId(id.into()),
             },
             reach: Reach::default(),
-        });
+        }));
     }
 
     pub fn prompts(&mut self, text: &str) {
@@ -51,7 +51,7 @@ impl World {
             text: text.into(),
             ..Prompt::default()
         };
-        self.happens(Event::Prompt { session, prompt });
+        self.happens(Event::Session(SessionEvent::Prompt { session, prompt }));
     }
 
     /// Changes buffers, as the user does, or the editor on the user's behalf.
@@ -78,7 +78,7 @@ impl World {
                 known.asks(id.0.get());
             }
             self.to_core
-                .push_back(Event::AgentMessage { agent, message });
+                .push_back(Event::Agent(AgentEvent::Message { agent, message }));
         }
         self.settle();
     }
@@ -135,11 +135,11 @@ impl World {
     /// An agent's process ends.
     pub fn exits(&mut self, agent: AgentKey, status: &str, stderr: &[&str]) {
         self.agents.get_mut(&agent).unwrap().life = Life::Gone;
-        self.happens(Event::AgentExited {
+        self.happens(Event::Agent(AgentEvent::Exited {
             agent,
             status: status.into(),
             stderr: stderr.iter().map(|line| (*line).to_owned()).collect(),
-        });
+        }));
     }
 
     /// All timers fire.

@@ -8,7 +8,7 @@ use super::ondisk::{
     types, writes,
 };
 use super::world::{S1, World};
-use crate::event::Event;
+use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope};
 use crate::spine::project::Whole;
 
@@ -154,13 +154,13 @@ fn a_deletion_can_be_rejected_or_accepted() {
 fn rejecting_the_hunk_of_a_deleted_file_restores_it() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     shell(&mut w, |disk| disk.removes(F));
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action: ReviewAction::Reject,
         scope: Scope::At {
             path: F.into(),
             row: 0,
         },
-    });
+    }));
     assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
     check_settled(&w);
 }
@@ -401,7 +401,7 @@ fn check_taken_back(place: Place, before: Option<&str>, does: impl Fn(&mut super
     reject(&mut w);
     check_settled(&w);
     assert_ne!(all_of(&w), there, "{place:?}");
-    w.happens(Event::List(ListEvent::Undo));
+    w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
     assert_eq!(all_of(&w), there, "{place:?}");
     assert_eq!(w.model.workspace.reviews.counts(S1), counts, "{place:?}");
     reject(&mut w);
@@ -441,7 +441,7 @@ fn undoing_a_reject_keeps_the_users_lines_in_a_restored_file() {
         w.ends_turn("end_turn");
         reject(&mut w);
         shell(&mut w, |disk| disk.put(F, "a\nb\nmine\n"));
-        w.happens(Event::List(ListEvent::Undo));
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
         assert!(
             disk(&w).is_some_and(|text| text.contains("mine")),
             "{place:?}"

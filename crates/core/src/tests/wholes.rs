@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{S1, World};
-use crate::event::Event;
+use crate::event::{Event, ViewEvent};
 use crate::spine::view::{Link, Piece, Whole, WholeLanguage};
 
 /// Sends a tool call, requests a piece of it in full, and returns the piece's language and text.
@@ -13,7 +13,7 @@ fn shown(mut call: Value, piece: Piece) -> Option<(String, String)> {
     call["toolCallId"] = json!("t");
     w.updates(call);
     let whole = Whole { entry: 0, piece };
-    w.happens(Event::WholeWanted { session: S1, whole });
+    w.happens(Event::View(ViewEvent::WholeWanted { session: S1, whole }));
     let view = w.editor.whole.take()?;
     let language = match view.language {
         WholeLanguage::Named(name) => name.to_owned(),
@@ -87,7 +87,7 @@ fn a_missing_piece_is_not_shown() {
     let mut w = World::ready();
     let (entry, piece) = (7, Piece::Raw);
     let whole = Whole { entry, piece };
-    w.happens(Event::WholeWanted { session: S1, whole });
+    w.happens(Event::View(ViewEvent::WholeWanted { session: S1, whole }));
     assert_eq!(w.editor.whole, None);
 }
 

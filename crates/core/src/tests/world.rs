@@ -22,7 +22,7 @@ use super::records::Records;
 use super::shadow::Shadow;
 use super::tools::{self, Calls};
 use crate::code::Code;
-use crate::event::Event;
+use crate::event::{AgentEvent, ConversationEvent, Event, ViewEvent};
 use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
@@ -37,10 +37,10 @@ use crate::update::update;
 use acp::rpc;
 
 /// The editor requests a frame while the user does not type.
-pub const FRAME: Event = Event::FrameWanted {
+pub const FRAME: Event = Event::View(ViewEvent::FrameWanted {
     output: Output::Much,
     size: FrameSize(64 * 1024),
-};
+});
 
 /// A part of the world that can be kept from moving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,7 +196,7 @@ impl World {
             return true;
         }
         if self.model.view.is_composing() && !self.held.contains(&Part::Frames) {
-            self.apply(Event::FrameSlice);
+            self.apply(Event::View(ViewEvent::FrameSlice));
             return true;
         }
         self.moves_if(Part::Agents, Self::agents_move)
@@ -301,17 +301,18 @@ impl World {
             if known.life == Life::Leaving {
                 known.life = Life::Gone;
                 let (status, stderr) = ("exit code 0".to_owned(), Vec::new());
-                self.to_core.push_back(Event::AgentExited {
+                self.to_core.push_back(Event::Agent(AgentEvent::Exited {
                     agent,
                     status,
                     stderr,
-                });
+                }));
                 return true;
             }
             if known.life == Life::Starting {
                 known.life = Life::Alive;
                 let pid = 100 + agent.0;
-                self.to_core.push_back(Event::AgentStarted { agent, pid });
+                self.to_core
+                    .push_back(Event::Agent(AgentEvent::Started { agent, pid }));
                 return true;
             }
             let control = known.calls.iter().find(|call| call.1 != "session/prompt");
@@ -341,7 +342,7 @@ impl World {
             let line = json!({ "jsonrpc": "2.0", "method": "session/update", "params": params });
             for message in rpc::decode(line.to_string().as_bytes()) {
                 self.to_core
-                    .push_back(Event::AgentMessage { agent, message });
+                    .push_back(Event::Agent(AgentEvent::Message { agent, message }));
             }
         }
     }
@@ -370,7 +371,7 @@ impl World {
         if let Some(journal) = &mut self.journal {
             journal.push(format!("{event:?}"));
         }
-        if matches!(event, Event::FrameWanted { .. }) {
+        if matches!(event, Event::View(ViewEvent::FrameWanted { .. })) {
             self.wakes = 0;
         }
         self.calls.happens(&self.model, &event);
@@ -511,7 +512,11 @@ impl World {
                 let paths = inside
                     .map(|path| path.display().to_string().into())
                     .collect();
-                self.to_core.push_back(Event::FilesListed { folder, paths });
+                self.to_core
+                    .push_back(Event::Conversation(ConversationEvent::FilesListed {
+                        folder,
+                        paths,
+                    }));
             }
             HostEffect::RecallPrompts { .. } | HostEffect::KeepPrompt { .. } => {}
             HostEffect::Look { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
@@ -534,7 +539,8 @@ impl World {
             return false;
         };
         let result = Some(code.highlight());
-        self.to_core.push_back(Event::Highlighted { token, result });
+        self.to_core
+            .push_back(Event::View(ViewEvent::Highlighted { token, result }));
         true
     }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod clock;
 mod door;
+pub mod event;
 mod registry;
 pub mod schema;
 pub(crate) mod shown;

@@ -5,6 +5,7 @@
 
 pub(crate) mod changes;
 pub mod documents;
+pub mod event;
 pub mod feedback;
 pub(crate) mod fileops;
 pub mod files;

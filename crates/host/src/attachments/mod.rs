@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Environment, Kit, command};
-use acp_core::event::Event;
+use acp_core::event::{ConversationEvent, Event};
 use acp_core::spine::effect::Level;
 use acp_core::spine::pending::{Token, reply};
 
@@ -35,7 +35,11 @@ pub(super) fn image(token: Token<reply::ImageRead>, path: Option<PathBuf>, kit: 
         };
         let done = kit.blocking("an image", work).await;
         let result = done.unwrap_or_else(|| Err("The image could not be read.".into()));
-        kit.inbox.send(Event::ImageRead { token, result });
+        kit.inbox
+            .send(Event::Conversation(ConversationEvent::ImageRead {
+                token,
+                result,
+            }));
     });
 }
 
@@ -48,7 +52,11 @@ pub(super) fn recall(state: PathBuf, folder: PathBuf, kit: &Kit) {
         let done = kit.blocking("the prompt history", work).await;
         // On an error, the user only loses the prompt history.
         let texts = done.and_then(Result::ok).unwrap_or_default();
-        kit.inbox.send(Event::PromptsRecalled { folder, texts });
+        kit.inbox
+            .send(Event::Conversation(ConversationEvent::PromptsRecalled {
+                folder,
+                texts,
+            }));
     });
 }
 
@@ -78,7 +86,11 @@ pub(super) fn list(folder: PathBuf, kit: &Kit) {
         let place = folder.clone();
         let done = kit.blocking("a list of files", move || files::list(&place));
         let paths = done.await.unwrap_or_default();
-        kit.inbox.send(Event::FilesListed { folder, paths });
+        kit.inbox
+            .send(Event::Conversation(ConversationEvent::FilesListed {
+                folder,
+                paths,
+            }));
     });
 }
 
@@ -89,7 +101,11 @@ pub(super) fn diff(token: Token<reply::DiffRead>, folder: PathBuf, kit: &Kit) {
         let done = kit.blocking("a diff", move || git_diff(&folder, &environment));
         let failed = || Err("`git diff` could not be run.".into());
         let result = done.await.unwrap_or_else(failed);
-        kit.inbox.send(Event::DiffRead { token, result });
+        kit.inbox
+            .send(Event::Conversation(ConversationEvent::DiffRead {
+                token,
+                result,
+            }));
     });
 }
 

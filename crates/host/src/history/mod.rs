@@ -14,7 +14,7 @@ use std::time::Duration;
 use self::folder::RecordFolder;
 use self::writers::RecordWriters;
 use super::guard::guarded_call;
-use acp_core::event::Event;
+use acp_core::event::{ConversationEvent, Event};
 use acp_core::spine::history::{HistoryNews, HistoryOrder};
 use acp_core::spine::pending::{Token, reply};
 use acp_edge::inbox::Inbox;
@@ -90,15 +90,18 @@ fn carry_out(
 ) {
     let answer = |token: Token<reply::History>, reply| {
         let token = Some(token);
-        inbox.send(Event::History { token, news: reply });
+        inbox.send(Event::Conversation(ConversationEvent::History {
+            token,
+            news: reply,
+        }));
     };
     let report = |why: Option<String>| {
         if let Some(why) = why {
             let reply = HistoryNews::Failed(why);
-            inbox.send(Event::History {
+            inbox.send(Event::Conversation(ConversationEvent::History {
                 token: None,
                 news: reply,
-            });
+            }));
         }
     };
     match order {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::admission::{Admission, AdmissionPermit};
-use acp_core::event::Event;
+use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::ids::ToolUseId;
 use acp_core::spine::tool::{Progress, ToolResult};
 use acp_edge::inbox::Inbox;
@@ -164,7 +164,7 @@ impl Drop for Call {
         let was_open = self.calls.lock().remove(&self.id).is_some();
         if was_open && self.is_known {
             // Sent after the event that announced the call.
-            let given_up = Event::ToolGivenUp { id: self.id };
+            let given_up = Event::Tool(ToolEvent::GivenUp { id: self.id });
             self.calls.inbox.send_behind_agents(given_up);
         }
     }

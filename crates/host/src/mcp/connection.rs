@@ -34,7 +34,7 @@ use super::service::{Parcel, Service};
 use super::{LINE_BYTES, Server, ends};
 use crate::log::cut;
 use acp::{END_BYTES, Frame, LineDecoder};
-use acp_core::event::Event;
+use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::effect::Level;
 
 /// Maximum size of one read.
@@ -309,11 +309,11 @@ impl Reader {
             return;
         }
         if let Some(mut call) = self.server.calls.open(&self.admission, name.clone()) {
-            let event = Event::ToolBegun {
+            let event = Event::Tool(ToolEvent::Begun {
                 id: call.id,
                 session: self.admission.session,
                 name,
-            };
+            });
             if call.tell(0, event).await.is_some() {
                 self.begun = Some(call);
             }
@@ -437,12 +437,12 @@ impl Reader {
         );
         self.server.log(Level::Warn, &why);
         if let Some(call) = begun {
-            let event = Event::ToolUsed {
+            let event = Event::Tool(ToolEvent::Used {
                 id: call.id,
                 session: self.admission.session,
                 name: call.name.clone(),
                 arguments: Err(why.clone()),
-            };
+            });
             // If the core is gone, no report is needed.
             let _ = call.settle(0, event).await;
         }

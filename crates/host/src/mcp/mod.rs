@@ -27,7 +27,7 @@ use self::offer::Offer;
 use self::service::Taken;
 use self::socket::SocketFolder;
 use super::Kit;
-use acp_core::event::Event;
+use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::{SessionKey, ToolUseId};
 use acp_core::spine::tool::{Progress, ToolResult, ToolSpec};
@@ -124,7 +124,10 @@ impl McpServer {
                      folder one that you may write to ($XDG_RUNTIME_DIR) and restart Neovim.",
                     self.socket.display()
                 );
-                server.kit.inbox.send(Event::ToolServerFailed { why });
+                server
+                    .kit
+                    .inbox
+                    .send(Event::Tool(ToolEvent::ServerFailed { why }));
             }
         }
     }
@@ -211,12 +214,12 @@ impl Server {
             false => tool.check(arguments),
         };
         let refused = checked.as_ref().err().cloned();
-        let event = Event::ToolUsed {
+        let event = Event::Tool(ToolEvent::Used {
             id: call.id,
             session: admission.session,
             name,
             arguments: checked,
-        };
+        });
         let told = match refused {
             None => call.tell(bytes, event).await.map(|()| Taken::Call(call)),
             Some(words) => {

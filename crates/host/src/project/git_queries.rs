@@ -12,7 +12,7 @@ use super::git::Git;
 use super::wakeups::lock;
 use super::watch::Watch;
 use crate::Kit;
-use acp_core::event::Event;
+use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::Level;
 
 /// A handle on the task, which ends when this is dropped.
@@ -76,7 +76,9 @@ impl Task {
         };
         let news = files.len();
         if news > 0 {
-            self.kit.inbox.send(Event::Committed { files });
+            self.kit
+                .inbox
+                .send(Event::Project(ProjectEvent::Committed { files }));
         }
         let root = self.root.clone();
         let line = format!(
@@ -85,7 +87,9 @@ impl Task {
         );
         self.kit.log.line(Level::Debug, "project", &line);
         if let Some(why) = placed.limited {
-            self.kit.inbox.send(Event::WatchLimited { root, why });
+            self.kit
+                .inbox
+                .send(Event::Project(ProjectEvent::WatchLimited { root, why }));
         }
         placed.any
     }

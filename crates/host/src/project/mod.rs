@@ -47,7 +47,7 @@ pub(super) use self::restore::{move_to, restore};
 use self::reviews::Keeper;
 pub(super) use self::store::Store;
 use super::Kit;
-use acp_core::event::Event;
+use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::{Level, Turns};
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::{Checkpoint, KeptReview};
@@ -228,7 +228,11 @@ async fn flush(keeper: &Arc<Keeper>, kit: &Kit) {
 }
 
 fn answer(kit: &Kit, token: Token<reply::CheckpointTaken>, result: Result<Checkpoint, String>) {
-    kit.inbox.send(Event::CheckpointTaken { token, result });
+    kit.inbox
+        .send(Event::Project(ProjectEvent::CheckpointTaken {
+            token,
+            result,
+        }));
 }
 
 fn not_open(root: &Path) -> String {

@@ -14,7 +14,7 @@ use super::git_queries::GitQueries;
 use super::notifications::Notifications;
 use super::watch::{Placed, Watch};
 use crate::Kit;
-use acp_core::event::Event;
+use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::Turns;
 
 /// The wake-up sources of one project's worker.
@@ -146,7 +146,9 @@ impl Wakeups {
         let placed = done.unwrap_or_default();
         if let Some(why) = placed.limited {
             let root = self.root.clone();
-            self.kit.inbox.send(Event::WatchLimited { root, why });
+            self.kit
+                .inbox
+                .send(Event::Project(ProjectEvent::WatchLimited { root, why }));
         }
         placed.look
     }

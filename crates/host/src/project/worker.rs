@@ -20,7 +20,7 @@ use super::wakeups::Wakeups;
 use super::{Operation, answer, excludes, prune};
 use crate::Kit;
 use crate::guard::guarded;
-use acp_core::event::Event;
+use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::Level;
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::Checkpoint;
@@ -113,7 +113,9 @@ impl Worker {
         match taken.await {
             Some(Ok(files)) if !files.is_empty() => {
                 let root = self.root.clone();
-                self.kit.inbox.send(Event::ReviewsKept { root, files });
+                self.kit
+                    .inbox
+                    .send(Event::Project(ProjectEvent::ReviewsKept { root, files }));
             }
             Some(Err(why)) => self.warn(Some(why)),
             _ => {}
@@ -241,7 +243,7 @@ impl Worker {
             };
             let changes = self.on_shadow("reading what has changed", read).await?;
             let root = self.root.clone();
-            let event = Event::DiskChanged { root, changes };
+            let event = Event::Project(ProjectEvent::Changed { root, changes });
             self.kit.inbox.send_with(event, permit);
         }
         Some(())

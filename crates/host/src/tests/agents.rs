@@ -3,6 +3,7 @@
 use super::super::agent::spawn_guarded;
 use super::super::command::{Program, command};
 use super::*;
+use acp_core::event::AgentEvent;
 
 const TIMER: Token<reply::Timer> = Token::new(1);
 
@@ -21,7 +22,7 @@ fn check_failure(change: impl FnOnce(&mut AgentSpec), expected: &str) {
     change(&mut spec);
     run.spawn(spec);
     match run.next() {
-        Event::AgentFailed { agent: AGENT, why } => {
+        Event::Agent(AgentEvent::Failed { agent: AGENT, why }) => {
             let why = why.replace(&run.folder.path().display().to_string(), "HERE");
             assert_eq!(why, expected);
         }
@@ -91,7 +92,10 @@ fn path_of_the_agents_own_environment_decides() {
     spec.command = "my-shell".to_owned();
     spec.env = vec![("PATH".to_owned(), run.folder.path().display().to_string())];
     run.spawn(spec);
-    assert!(matches!(run.next(), Event::AgentStarted { .. }));
+    assert!(matches!(
+        run.next(),
+        Event::Agent(AgentEvent::Started { .. })
+    ));
     assert_eq!(run.life().status, "exit code 4");
 }
 
@@ -106,7 +110,10 @@ fn the_environment_is_inherited_and_the_specs_variables_win() {
     let mut spec = run.script(r#"echo "$A"; echo "$B"; echo "$C"; pwd; env | grep -c HOME="#);
     spec.env = vec![("A".into(), "own".into()), ("C".into(), "own".into())];
     run.spawn(spec);
-    assert!(matches!(run.next(), Event::AgentStarted { .. }));
+    assert!(matches!(
+        run.next(),
+        Event::Agent(AgentEvent::Started { .. })
+    ));
     let cwd = run.folder.path().canonicalize().expect("the folder");
     let cwd = cwd.display().to_string();
     assert_eq!(
@@ -123,7 +130,10 @@ fn lines_go_in_and_come_out_in_order() {
     for n in 0..2000 {
         run.send(&n.to_string());
     }
-    assert!(matches!(run.next(), Event::AgentStarted { .. }));
+    assert!(matches!(
+        run.next(),
+        Event::Agent(AgentEvent::Started { .. })
+    ));
     for n in 0..2000 {
         assert_eq!(run.line(), n.to_string());
     }
@@ -166,10 +176,10 @@ fn an_oversized_line_is_reported_and_the_stream_continues() {
     let run = Run::new();
     run.started("head -c 80000000 /dev/zero | tr '\\0' x; echo; echo after");
     match run.next() {
-        Event::AgentMessage {
+        Event::Agent(AgentEvent::Message {
             message: Message::TooLong { bytes },
             ..
-        } => assert_eq!(bytes, 80_000_000),
+        }) => assert_eq!(bytes, 80_000_000),
         other => panic!("{other:?}"),
     }
     assert_eq!(run.life().lines, ["after"]);
@@ -272,15 +282,15 @@ fn two_agents_do_not_mix() {
     let mut gone = 0;
     while gone < 2 {
         match run.next() {
-            Event::AgentMessage {
+            Event::Agent(AgentEvent::Message {
                 agent,
                 message: Message::Noise(line),
-            } => heard[agent.0 as usize].push(line),
-            Event::AgentExited { agent, status, .. } => {
+            }) => heard[agent.0 as usize].push(line),
+            Event::Agent(AgentEvent::Exited { agent, status, .. }) => {
                 assert_eq!(status, format!("exit code {}", agent.0));
                 gone += 1;
             }
-            Event::AgentStarted { .. } => {}
+            Event::Agent(AgentEvent::Started { .. }) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -1,6 +1,7 @@
 //! Ending agents and the host: no process of theirs is left, and no other process is touched.
 
 use super::*;
+use acp_core::event::AgentEvent;
 
 /// Keeps a shell running; it handles signals every 50 ms.
 const FOR_EVER: &str = "while :; do sleep 0.05; done";
@@ -134,8 +135,8 @@ fn shutdown_kills_remaining_processes_at_the_deadline() {
     let mut ready = 0;
     while ready < 3 || pids.len() < 3 {
         match run.next() {
-            Event::AgentStarted { pid, .. } => pids.push(pid),
-            Event::AgentMessage { .. } => ready += 1,
+            Event::Agent(AgentEvent::Started { pid, .. }) => pids.push(pid),
+            Event::Agent(AgentEvent::Message { .. }) => ready += 1,
             other => panic!("{other:?}"),
         }
     }

@@ -1,5 +1,6 @@
 //! Git's versions of the files under review are reported once, and again when they change.
 
+use acp_core::event::ProjectEvent;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -56,7 +57,7 @@ impl Repo {
     /// Returns the next report.
     fn told(&self) -> Vec<Committed> {
         loop {
-            if let Event::Committed { files } = self.run.next() {
+            if let Event::Project(ProjectEvent::Committed { files }) = self.run.next() {
                 return files;
             }
         }
@@ -98,7 +99,10 @@ impl Repo {
         ask();
         wait_for(&line, || times() > before);
         while let Some(event) = self.run.outlet.try_recv() {
-            assert!(!matches!(event, Event::Committed { .. }), "{event:?}");
+            assert!(
+                !matches!(event, Event::Project(ProjectEvent::Committed { .. })),
+                "{event:?}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Highlighting: each request is answered.
 
 use acp_core::code::{Code, Colours, Diff, Row};
+use acp_core::event::ViewEvent;
 
 use super::*;
 
@@ -14,10 +15,10 @@ fn code_is_highlighted_in_known_and_unknown_languages() {
         let token = Token::new(number);
         run.host.run(HostEffect::Highlight { token, code });
         match run.next() {
-            Event::Highlighted {
+            Event::View(ViewEvent::Highlighted {
                 token: answered,
                 result: Some(Colours::Diff(rows)),
-            } => {
+            }) => {
                 assert_eq!(answered, token);
                 assert_eq!(rows.iter().flatten().count(), spans);
             }

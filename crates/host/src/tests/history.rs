@@ -1,5 +1,6 @@
 //! Session records on disk.
 
+use acp_core::event::ConversationEvent;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::SystemTime;
@@ -80,7 +81,7 @@ impl Keeper {
 
     fn news(&self) -> HistoryNews {
         match self.run.next() {
-            Event::History { news, .. } => news,
+            Event::Conversation(ConversationEvent::History { news, .. }) => news,
             other => panic!("{other:?}"),
         }
     }

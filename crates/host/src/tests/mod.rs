@@ -13,6 +13,7 @@ mod project;
 mod terminals;
 mod watch;
 
+use acp_core::event::AgentEvent;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
@@ -116,7 +117,7 @@ impl Run {
     fn started(&self, script: &str) -> u32 {
         self.spawn(self.script(script));
         match self.next() {
-            Event::AgentStarted { agent: AGENT, pid } => pid,
+            Event::Agent(AgentEvent::Started { agent: AGENT, pid }) => pid,
             other => panic!("{other:?}"),
         }
     }
@@ -124,10 +125,10 @@ impl Run {
     /// Returns the agent's next line of output; the scripts here do not print JSON.
     fn line(&self) -> String {
         match self.next() {
-            Event::AgentMessage {
+            Event::Agent(AgentEvent::Message {
                 agent: AGENT,
                 message: Message::Noise(line),
-            } => line,
+            }) => line,
             other => panic!("{other:?}"),
         }
     }
@@ -137,15 +138,15 @@ impl Run {
         let mut lines = Vec::new();
         loop {
             match self.next() {
-                Event::AgentMessage {
+                Event::Agent(AgentEvent::Message {
                     agent: AGENT,
                     message: Message::Noise(line),
-                } => lines.push(line),
-                Event::AgentExited {
+                }) => lines.push(line),
+                Event::Agent(AgentEvent::Exited {
                     agent: AGENT,
                     status,
                     stderr,
-                } => {
+                }) => {
                     return Life {
                         lines,
                         status,

@@ -1,5 +1,6 @@
 //! Changes on disk are reported soon, whatever their source, and nothing else wakes the host.
 
+use acp_core::event::ProjectEvent;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
@@ -71,10 +72,10 @@ impl Project {
             .host
             .run(HostEffect::Checkpoint { token, root, turns });
         loop {
-            if let Event::CheckpointTaken {
+            if let Event::Project(ProjectEvent::CheckpointTaken {
                 token: taken,
                 result,
-            } = self.take()
+            }) = self.take()
             {
                 assert_eq!(taken, token);
                 return result.expect("a checkpoint");
@@ -86,7 +87,7 @@ impl Project {
     fn take(&self) -> Event {
         let event = self.run.next();
         match &event {
-            Event::DiskChanged { changes, .. } => {
+            Event::Project(ProjectEvent::Changed { changes, .. }) => {
                 let mut known = self.known.borrow_mut();
                 for change in changes {
                     if let Some(from) = &change.from {
@@ -103,8 +104,10 @@ impl Project {
                     }
                 }
             }
-            Event::WatchLimited { why, .. } => self.limited.borrow_mut().push(why.clone()),
-            Event::CheckpointTaken { .. } => {}
+            Event::Project(ProjectEvent::WatchLimited { why, .. }) => {
+                self.limited.borrow_mut().push(why.clone())
+            }
+            Event::Project(ProjectEvent::CheckpointTaken { .. }) => {}
             other => panic!("{other:?}"),
         }
         event
@@ -339,7 +342,10 @@ fn the_log_wakes_nobody() {
         root: own,
         turns,
     });
-    while !matches!(project.take(), Event::CheckpointTaken { .. }) {}
+    while !matches!(
+        project.take(),
+        Event::Project(ProjectEvent::CheckpointTaken { .. })
+    ) {}
     let before = project.looks();
     for n in 0..100 {
         let line = format!("line {n}");
@@ -461,7 +467,10 @@ fn a_checkpoint_waits_for_writers() {
     });
     file.write_all(b" whole\n").expect("written");
     drop(file);
-    while !matches!(project.take(), Event::CheckpointTaken { .. }) {}
+    while !matches!(
+        project.take(),
+        Event::Project(ProjectEvent::CheckpointTaken { .. })
+    ) {}
     let known = project.known.borrow();
     let text = known.get(&project.root.join("a")).map(String::as_str);
     assert_eq!(text, Some("half whole\n"));

@@ -1,5 +1,6 @@
 //! Marks of agents' positions, the modes of following, and each place visited at most once.
 
+use crate::event::{SessionEvent, ViewEvent};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -128,7 +129,7 @@ fn updates_between_turns_move_nothing() {
 fn a_closed_session_leaves_no_mark() {
     let mut w = followed(Follow::On);
     named(&mut w, "t", "read", json!([at(F, 3)]));
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     assert_eq!(w.editor.follows[&S1].last(), Some(&Default::default()));
 }
 
@@ -151,7 +152,7 @@ fn the_mode_is_announced_and_starts_as_configured() {
     let mut w = World::ready();
     let toggle = |w: &mut World| {
         let (session, to) = (S1, None);
-        w.happens(Event::Follow { session, to });
+        w.happens(Event::View(ViewEvent::Follow { session, to }));
     };
     toggle(&mut w);
     w.saw(&["Info: A window follows the agent now."]);

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::world::{S1, World};
-use crate::event::Event;
+use crate::event::{Event, ViewEvent};
 use crate::questions::Answer;
 use crate::spine::view::Follow;
 
@@ -30,7 +30,7 @@ fn followed(mode: Follow) -> World {
 
 fn follows(w: &mut World, mode: Follow) {
     let (session, to) = (S1, Some(mode));
-    w.happens(Event::Follow { session, to });
+    w.happens(Event::View(ViewEvent::Follow { session, to }));
 }
 
 /// Returns the places the editor was sent to, each once, with 1-based lines.

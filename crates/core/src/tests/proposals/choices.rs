@@ -1,6 +1,7 @@
 //! Choices per hunk of a proposal, applied to the text the agent then writes.
 
 use super::*;
+use crate::event::ReviewEvent;
 
 #[test]
 fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
@@ -49,7 +50,7 @@ fn a_choice_is_applied_to_a_file_without_a_buffer() {
     for (action, row) in [(Accept, 1), (Reject, 3)] {
         let path = F.into();
         let scope = Scope::At { path, row };
-        w.happens(Event::Review { action, scope });
+        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     }
     writes(&mut w, F, NEW);
     assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
@@ -65,10 +66,10 @@ fn a_rejected_new_file_beside_an_accepted_one_is_deleted() {
     assert_eq!(told(&w), ["/p/f:1 proposed", "/p/new:0 proposed"]);
     decide(&mut w, Accept, 1);
     let path = "/p/new".into();
-    w.happens(Event::Review {
+    w.happens(Event::Review(ReviewEvent::Decide {
         action: Reject,
         scope: Scope::File { path },
-    });
+    }));
     assert_eq!(answered(&w, "0"), "yes");
     writes(&mut w, F, "one\nTWO\nthree\nfour\nfive\n");
     writes(&mut w, "/p/new", "a\n");
@@ -152,7 +153,7 @@ fn check_on_disk(is_open: bool) {
     for (action, row) in [(Accept, 1), (Reject, 3)] {
         let path = F.into();
         let scope = Scope::At { path, row };
-        w.happens(Event::Review { action, scope });
+        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     }
     assert_eq!(answered(&w, "0"), "yes");
     w.disk.put(F, NEW);
@@ -226,7 +227,7 @@ fn a_choice_applies_to_a_deletion() {
         for (path, action) in [(F, action), ("/p/g", Accept)] {
             let path = path.into();
             let scope = Scope::File { path };
-            w.happens(Event::Review { action, scope });
+            w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
         }
         w.disk.put("/p/g", "G\n");
         w.disk.removes(F);

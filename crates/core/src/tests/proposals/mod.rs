@@ -9,7 +9,7 @@ use std::path::Path;
 use ReviewAction::{Accept, Reject};
 use serde_json::{Value, json};
 
-use crate::event::Event;
+use crate::event::{Event, ReviewEvent};
 use crate::questions::Answer;
 use crate::spine::event::{ReviewAction, Scope};
 use crate::spine::ids::QuestionId;
@@ -61,12 +61,12 @@ fn asked(text: &str, diffs: &[Value]) -> World {
 fn decide(w: &mut World, action: ReviewAction, row: usize) {
     let buf = w.buf(F);
     let scope = Scope::Hunk { buf, row };
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
 }
 
 fn decide_all(w: &mut World, action: ReviewAction) {
     let scope = Scope::All;
-    w.happens(Event::Review { action, scope });
+    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
 }
 
 fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {

@@ -1,6 +1,7 @@
 //! Proposals and the question or the pending call they belong to.
 
 use super::*;
+use crate::event::SessionEvent;
 
 #[test]
 fn accepting_all_hunks_answers_allow_once() {
@@ -92,7 +93,7 @@ fn a_preview_ends_with_its_question() {
     type End = fn(&mut World);
     let ends: [End; 3] = [
         |w| w.notifies(A1, "$/cancel_request", &json!({ "requestId": 0 })),
-        |w| w.happens(Event::Cancel { session: S1 }),
+        |w| w.happens(Event::Session(SessionEvent::Cancel { session: S1 })),
         |w| w.exits(A1, "signal 9", &[]),
     ];
     for end in ends {

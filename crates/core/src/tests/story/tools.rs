@@ -1,6 +1,7 @@
 //! Calls of Neovim's tools in a random story.
 
 use super::*;
+use crate::event::ToolEvent;
 use crate::spine::ids::ToolUseId;
 use crate::spine::tool::{Progress, ToolAsk, ToolResult};
 
@@ -15,17 +16,17 @@ impl Story {
             _ => json!({ "path": FILES[1] }),
         };
         let event = match what.split_once(' ') {
-            Some(("begin", name)) => Event::ToolBegun {
+            Some(("begin", name)) => Event::Tool(ToolEvent::Begun {
                 id: self.new_use(at),
                 session,
                 name: name.into(),
-            },
+            }),
             Some(("use", name)) => {
                 // The call that has begun, or a new one.
                 let is_new = self.is_used(id);
                 let id = if is_new { self.new_use(at) } else { id };
                 self.w.calls.uses(id);
-                Event::ToolUsed {
+                Event::Tool(ToolEvent::Used {
                     id,
                     session,
                     name: if name == "wrongly" { "look" } else { name }.into(),
@@ -33,22 +34,22 @@ impl Story {
                         ("wrongly", _) | (_, None) => Err("wrong".into()),
                         (_, Some(arguments)) => Ok(arguments.clone()),
                     },
-                }
+                })
             }
             _ => match what {
                 "give up" => {
                     // The call never runs.
                     self.w.calls.uses(id);
-                    Event::ToolGivenUp { id }
+                    Event::Tool(ToolEvent::GivenUp { id })
                 }
-                "progress" => Event::ToolProgressed {
+                "progress" => Event::Tool(ToolEvent::Progressed {
                     id,
                     progress: Progress {
                         done: 1.0,
                         total: None,
                         message: None,
                     },
-                },
+                }),
                 "read" => self.tool_asks(
                     id,
                     // Only a part of the file: the agent does not learn about this read.
@@ -70,12 +71,12 @@ impl Story {
                         return;
                     }
                     let result = ToolResult::text("done");
-                    Event::ToolDone { id, result }
+                    Event::Tool(ToolEvent::Done { id, result })
                 }
-                "off" | "on" => Event::ToolSwitched {
+                "off" | "on" => Event::Tool(ToolEvent::Switched {
                     name: "change".into(),
                     on: what == "on",
-                },
+                }),
                 "announce" => {
                     return self.update(json!({
                         "sessionUpdate": "tool_call", "toolCallId": format!("t{at}"),
@@ -112,7 +113,7 @@ impl Story {
     fn tool_asks(&mut self, id: ToolUseId, ask: ToolAsk) -> Event {
         self.ids += 1;
         let number = self.ids;
-        Event::ToolAsked { id, number, ask }
+        Event::Tool(ToolEvent::Asked { id, number, ask })
     }
 
     /// A tool's handler writes a file as the session has seen it, with edits.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::conversation::queue::QueueAction;
+use crate::event::{ReviewEvent, SessionEvent, ViewEvent};
 use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
@@ -45,9 +46,9 @@ impl Story {
             answer: Answer::Option(option.into()),
         };
         let event = match what {
-            "cancel" => Event::Cancel { session },
-            "stop" => Event::Stop { session },
-            "restart" => Event::Restart { session },
+            "cancel" => Event::Session(SessionEvent::Cancel { session }),
+            "stop" => Event::Session(SessionEvent::Stop { session }),
+            "restart" => Event::Session(SessionEvent::Restart { session }),
             "yes" if is_tools => option("allow"),
             "always" if is_tools => option("always"),
             "yes" | "always" => option("y"),
@@ -70,7 +71,7 @@ impl Story {
             "kill" => Event::Terminal(TerminalEvent::Kill {
                 terminal: TerminalKey(1),
             }),
-            "folds" => Event::FoldsWanted { session },
+            "folds" => Event::View(ViewEvent::FoldsWanted { session }),
             "open" => {
                 self.sessions += 1;
                 return self.w.opens(self.sessions, "bot");
@@ -80,29 +81,31 @@ impl Story {
                 let id = if what == "open old" { "old" } else { "s1" };
                 return self.w.reopens(self.sessions, "bot", id);
             }
-            "close" => Event::Close { session },
+            "close" => Event::Session(SessionEvent::Close { session }),
             "rules" => ruled(&[
                 rule(Action::Allow, FILES[0]),
                 rule(Action::Reject, FILES[1]),
             ]),
             "no rules" => ruled(&[]),
-            "interrupt" => Event::Interrupt {
+            "interrupt" => Event::Session(SessionEvent::Interrupt {
                 session,
                 prompt: Prompt {
                     text: "stop".into(),
                     ..Prompt::default()
                 },
-            },
-            "edit queued" | "remove queued" | "move queued" | "send queued" => Event::Queued {
-                session,
-                id: self.waiting(session),
-                action: match what {
-                    "edit queued" => QueueAction::Edit,
-                    "remove queued" => QueueAction::Remove,
-                    "move queued" => QueueAction::Move(1),
-                    _ => QueueAction::SendNow,
-                },
-            },
+            }),
+            "edit queued" | "remove queued" | "move queued" | "send queued" => {
+                Event::Session(SessionEvent::Queued {
+                    session,
+                    id: self.waiting(session),
+                    action: match what {
+                        "edit queued" => QueueAction::Edit,
+                        "remove queued" => QueueAction::Remove,
+                        "move queued" => QueueAction::Move(1),
+                        _ => QueueAction::SendNow,
+                    },
+                })
+            }
             "prompt" => return self.w.prompts_in(session, "do **it**"),
             "accept" | "reject" | "accept row" | "reject row" => return self.review(what),
             "accept turn" | "reject turn" | "undo turn" | "turn back" | "list undo" => {
@@ -122,17 +125,19 @@ impl Story {
 
     pub(super) fn turns(&mut self, what: &str) {
         let session = None;
-        let turn = |action| Event::Review {
-            action,
-            scope: Scope::Turn { session },
+        let turn = |action| {
+            Event::Review(ReviewEvent::Decide {
+                action,
+                scope: Scope::Turn { session },
+            })
         };
-        let undo = |step| Event::UndoTurn { session, step };
+        let undo = |step| Event::Review(ReviewEvent::UndoTurn { session, step });
         let event = match what {
             "accept turn" => turn(ReviewAction::Accept),
             "reject turn" => turn(ReviewAction::Reject),
             "undo turn" => undo(UndoStep::Undo(None)),
             "turn back" => undo(UndoStep::Back),
-            _ => Event::List(ListEvent::Undo),
+            _ => Event::View(ViewEvent::List(ListEvent::Undo)),
         };
         self.decided(event);
     }
@@ -146,7 +151,7 @@ impl Story {
             (Some(buf), true) => Scope::Hunk { buf, row: 2 },
             _ => Scope::All,
         };
-        self.decided(Event::Review { action, scope });
+        self.decided(Event::Review(ReviewEvent::Decide { action, scope }));
     }
 
     /// The user decides about agents' changes in any file.

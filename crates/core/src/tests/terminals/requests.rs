@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::world::{A1, Part, S1, World};
 use super::{T1, running};
-use crate::event::Event;
+use crate::event::{Event, SessionEvent};
 
 #[test]
 fn a_command_runs_is_awaited_and_released() {
@@ -118,7 +118,7 @@ fn a_cancel_ends_the_turns_commands() {
     world.creates("2", json!({ "command": "make" }));
     world.asks_of("3", "wait_for_exit", "term-2");
     world.skip();
-    world.happens(Event::Cancel { session: S1 });
+    world.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     world.saw(&[
         "a1 <- session/cancel s1",
         "kill 2",
@@ -140,7 +140,7 @@ fn commands_end_with_their_session() {
     world.holds(Part::Terminals);
     world.creates("3", json!({ "command": "make" }));
     world.skip();
-    world.happens(Event::Close { session: S1 });
+    world.happens(Event::Session(SessionEvent::Close { session: S1 }));
     assert_eq!((world.error("2").0, world.error("3").0), (-32800, -32800));
     assert!(world.was_told("kill 1") && world.was_told("kill 2"));
     world.goes_on();
@@ -154,8 +154,8 @@ fn commands_end_with_their_agent() {
         let mut world = running();
         world.asks_of("2", "wait_for_exit", "term-1");
         match end {
-            "stop" => world.happens(Event::Stop { session: S1 }),
-            "restart" => world.happens(Event::Restart { session: S1 }),
+            "stop" => world.happens(Event::Session(SessionEvent::Stop { session: S1 })),
+            "restart" => world.happens(Event::Session(SessionEvent::Restart { session: S1 })),
             "quit" => world.happens(Event::Quit),
             _ => world.exits(A1, "signal 9", &[]),
         }
@@ -169,7 +169,7 @@ fn commands_end_with_their_agent() {
 #[test]
 fn a_restarted_agent_cannot_use_old_terminals() {
     let mut world = running();
-    world.happens(Event::Restart { session: S1 });
+    world.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     let params = json!({ "sessionId": "s2", "terminalId": "term-1" });
     let line = json!({ "jsonrpc": "2.0", "id": 9, "method": "terminal/output", "params": params });
     let agent = *world.agents.keys().next_back().expect("an agent");

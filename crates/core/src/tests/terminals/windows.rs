@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::world::{Part, World};
 use super::{T1, running};
-use crate::event::Event;
+use crate::event::{Event, ViewEvent};
 use crate::spine::effect::EditorEffect;
 use crate::spine::ids::TerminalKey;
 use crate::spine::view::{FrameSize, Patch};
@@ -81,10 +81,10 @@ fn frame(world: &mut World) -> Vec<(u32, bool, usize)> {
 
 /// As [`frame`], with this budget for output.
 fn frame_of(world: &mut World, output: Output) -> Vec<(u32, bool, usize)> {
-    world.apply(Event::FrameWanted {
+    world.apply(Event::View(ViewEvent::FrameWanted {
         output,
         size: FrameSize::default(),
-    });
+    }));
     let effects = std::mem::take(&mut world.to_editor).into_iter();
     let frames = effects.filter_map(|effect| match effect {
         EditorEffect::Frame(frame) => Some(frame),

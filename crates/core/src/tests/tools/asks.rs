@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::world::{S1, World};
 use super::id;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent, ToolEvent};
 use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
 use crate::spine::ids::QuestionId;
@@ -109,13 +109,16 @@ fn requests_of_an_ended_call_are_refused() {
     for (how, end) in [
         (
             "done",
-            Event::ToolDone {
+            Event::Tool(ToolEvent::Done {
                 id: id(1),
                 result: crate::spine::tool::ToolResult::text("so"),
-            },
+            }),
         ),
-        ("given up", Event::ToolGivenUp { id: id(1) }),
-        ("cancelled", Event::Cancel { session: S1 }),
+        ("given up", Event::Tool(ToolEvent::GivenUp { id: id(1) })),
+        (
+            "cancelled",
+            Event::Session(SessionEvent::Cancel { session: S1 }),
+        ),
     ] {
         let mut w = running();
         w.holds(super::super::world::Part::Disk);

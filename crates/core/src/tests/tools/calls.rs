@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::world::{S1, World};
 use super::{id, tools};
 use crate::conversation::session::Phase;
-use crate::event::Event;
+use crate::event::{Event, ToolEvent};
 use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
 use crate::spine::ids::QuestionId;
@@ -58,7 +58,7 @@ fn a_call_may_arrive_unannounced_and_outside_a_turn() {
     w.uses(1, "look", json!({}));
     w.saw(&["run 1 look {} for 1"]);
     let result = ToolResult::error("no");
-    w.happens(Event::ToolDone { id: id(1), result });
+    w.happens(Event::Tool(ToolEvent::Done { id: id(1), result }));
     w.saw(&["tool 1 fails: no"]);
     assert!(
         chat(&w).ends_with("✗ ◦ The look  failed\n  no"),
@@ -78,28 +78,30 @@ fn a_tools_result_is_shown_by_its_content_type() {
         structured: None,
         is_error: false,
     };
-    w.happens(Event::ToolDone { id: id(1), result });
+    w.happens(Event::Tool(ToolEvent::Done { id: id(1), result }));
     assert!(chat(&w).contains("image/png"), "{}", chat(&w));
 }
 
 #[test]
 fn calling_an_unavailable_tool_is_an_error() {
     let mut w = World::with_tools();
-    let off = |on| Event::ToolSwitched {
-        name: "look".into(),
-        on,
+    let off = |on| {
+        Event::Tool(ToolEvent::Switched {
+            name: "look".into(),
+            on,
+        })
     };
     w.uses(1, "nothing", json!({}));
     w.uses(2, "never", json!({}));
     w.begins(3, "look");
     w.happens(off(false));
     w.uses(3, "look", json!({}));
-    w.happens(Event::ToolUsed {
+    w.happens(Event::Tool(ToolEvent::Used {
         id: id(4),
         session: crate::spine::ids::SessionKey(9),
         name: "look".into(),
         arguments: Ok(Default::default()),
-    });
+    }));
     let none = "Neovim does not offer this tool; list the tools again.";
     let saw = [
         format!("tool 1 fails: {none}"),
@@ -117,10 +119,10 @@ fn calling_an_unavailable_tool_is_an_error() {
 fn a_tool_disabled_during_its_question_does_not_run() {
     let mut w = World::with_tools();
     w.uses(1, "change", json!({}));
-    w.happens(Event::ToolSwitched {
+    w.happens(Event::Tool(ToolEvent::Switched {
         name: "change".into(),
         on: false,
-    });
+    }));
     w.skip();
     choose(&mut w, 1, "allow");
     w.saw(&[
@@ -136,12 +138,12 @@ fn a_call_with_wrong_arguments_is_only_shown() {
         if begins {
             w.begins(1, "look");
         }
-        w.happens(Event::ToolUsed {
+        w.happens(Event::Tool(ToolEvent::Used {
             id: id(1 + u64::from(!begins)),
             session: S1,
             name: "look".into(),
             arguments: Err("path: is missing".into()),
-        });
+        }));
     }
     w.saw(&[]);
     let failed = "✗ ◦ The look  failed\n  path: is missing";
@@ -189,7 +191,7 @@ fn edits_of_a_file_are_shown_as_a_diff() {
         is_builtin: true,
         ..super::tool("edit", ToolPermission::Ask)
     });
-    w.happens(Event::ToolsDefined(all));
+    w.happens(Event::Tool(ToolEvent::Defined(all)));
     let edit = json!({ "old_text": "a\n", "new_text": "b\n" });
     w.uses(1, "edit", json!({ "path": "f", "edits": [edit] }));
     let lines = shown(&w).1;
@@ -218,7 +220,7 @@ fn a_tool_redefined_during_its_question_does_not_run() {
     for tool in &mut all {
         tool.kind = "delete".into();
     }
-    w.happens(Event::ToolsDefined(all.clone()));
+    w.happens(Event::Tool(ToolEvent::Defined(all.clone())));
     w.skip();
     choose(&mut w, 1, "always");
     assert!(
@@ -232,7 +234,7 @@ fn a_tool_redefined_during_its_question_does_not_run() {
     for tool in &mut all {
         tool.kind = "execute".into();
     }
-    w.happens(Event::ToolsDefined(all));
+    w.happens(Event::Tool(ToolEvent::Defined(all)));
     w.skip();
     w.uses(3, "change", json!({}));
     w.saw(&["permission 3 of 1 requested"]);
@@ -248,18 +250,18 @@ fn always_is_remembered_for_the_tool_and_the_session() {
     assert!(w.was_told(ran), "{:?}", w.log);
     let mut all = tools();
     all.push(super::tool("other", ToolPermission::Ask));
-    w.happens(Event::ToolsDefined(all));
+    w.happens(Event::Tool(ToolEvent::Defined(all)));
     w.skip();
     w.uses(3, "other", json!({}));
     w.saw(&["permission 2 of 1 requested"]);
     w.opens_with_tools(2);
     w.skip();
-    w.happens(Event::ToolUsed {
+    w.happens(Event::Tool(ToolEvent::Used {
         id: id(4),
         session: crate::spine::ids::SessionKey(2),
         name: "change".into(),
         arguments: Ok(Default::default()),
-    });
+    }));
     w.saw(&["permission 3 of 2 requested"]);
 }
 
@@ -300,10 +302,10 @@ fn a_calls_progress_is_announced_and_shown() {
         total: Some(5.0),
         message: Some("files".into()),
     };
-    w.happens(Event::ToolProgressed {
+    w.happens(Event::Tool(ToolEvent::Progressed {
         id: id(1),
         progress,
-    });
+    }));
     w.saw(&["tool 1 reports 2/5 files"]);
     assert_eq!(
         chat(&w),

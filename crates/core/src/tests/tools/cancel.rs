@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::world::{A1, S1, World};
 use super::{Story, id, tools};
-use crate::event::Event;
+use crate::event::{Event, SessionEvent, ToolEvent};
 use crate::questions::Answer;
 use crate::questions::elicitation::ElicitationAnswer;
 use crate::spine::ids::QuestionId;
@@ -26,10 +26,18 @@ fn three() -> World {
 fn calls_end_with_their_turn_or_agent() {
     let session = S1;
     let ends: [Story; 5] = [
-        ("cancel", |w| w.happens(Event::Cancel { session: S1 })),
-        ("stop", |w| w.happens(Event::Stop { session: S1 })),
-        ("restart", |w| w.happens(Event::Restart { session: S1 })),
-        ("close", |w| w.happens(Event::Close { session: S1 })),
+        ("cancel", |w| {
+            w.happens(Event::Session(SessionEvent::Cancel { session: S1 }))
+        }),
+        ("stop", |w| {
+            w.happens(Event::Session(SessionEvent::Stop { session: S1 }))
+        }),
+        ("restart", |w| {
+            w.happens(Event::Session(SessionEvent::Restart { session: S1 }))
+        }),
+        ("close", |w| {
+            w.happens(Event::Session(SessionEvent::Close { session: S1 }))
+        }),
         ("crash", |w| w.exits(A1, "signal 9", &[])),
     ];
     for (how, end) in ends {
@@ -69,7 +77,7 @@ fn calls_end_with_their_turn_or_agent() {
 #[test]
 fn a_call_during_a_cancel_does_not_run_and_a_later_one_does() {
     let mut w = World::with_tools();
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.skip();
     w.uses(1, "look", json!({}));
     w.saw(&[&format!("tool 1 {CANCELLED}")]);
@@ -85,9 +93,9 @@ fn a_cancel_outside_a_turn_ends_the_calls_there() {
     w.ends_turn("end_turn");
     w.uses(1, "look", json!({}));
     w.skip();
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["stop 1", &format!("tool 1 {CANCELLED}")]);
-    w.happens(Event::Cancel { session: S1 });
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["Info: Nothing is running in this chat."]);
 }
 
@@ -95,7 +103,7 @@ fn a_cancel_outside_a_turn_ends_the_calls_there() {
 fn a_caller_abandons_its_call() {
     let mut w = three();
     for number in 1..=4 {
-        w.happens(Event::ToolGivenUp { id: id(number) });
+        w.happens(Event::Tool(ToolEvent::GivenUp { id: id(number) }));
     }
     w.saw(&[
         "stop 1",
@@ -129,7 +137,7 @@ fn a_tool_without_a_time_limit_is_not_stopped() {
     let mut w = World::with_tools();
     let mut all = tools();
     all[0].limit_ms = None;
-    w.happens(Event::ToolsDefined(all));
+    w.happens(Event::Tool(ToolEvent::Defined(all)));
     w.uses(1, "look", json!({}));
     w.skip();
     w.time_passes();

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::world::{S1, World, spec};
 use crate::conversation::reach::Reach;
-use crate::event::Event;
+use crate::event::{Event, SessionEvent, ToolEvent};
 use crate::model::Model;
 use crate::questions::Answer;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
@@ -57,7 +57,7 @@ impl Calls {
     /// Records an event.
     pub fn happens(&mut self, model: &Model, event: &Event) {
         match event {
-            Event::ToolsDefined(all) => {
+            Event::Tool(ToolEvent::Defined(all)) => {
                 self.off = all
                     .iter()
                     .filter(|tool| !tool.is_on)
@@ -68,18 +68,18 @@ impl Calls {
                     .map(|tool| (tool.name.clone(), tool.permission))
                     .collect();
             }
-            Event::ToolSwitched { name, on } => {
+            Event::Tool(ToolEvent::Switched { name, on }) => {
                 match on {
                     true => self.off.remove(name),
                     false => self.off.insert(name.clone()),
                 };
             }
-            Event::ToolUsed {
+            Event::Tool(ToolEvent::Used {
                 id,
                 session,
                 name,
                 arguments: Ok(_),
-            } => {
+            }) => {
                 self.used.insert(*id, (*session, name.clone()));
             }
             Event::Answer {
@@ -262,8 +262,8 @@ fn object(value: Value) -> Map<String, Value> {
 impl World {
     /// Defines tools; sessions opened from now on can reach them.
     pub fn has_tools(&mut self) {
-        self.happens(Event::ToolDoor(door()));
-        self.happens(Event::ToolsDefined(tools()));
+        self.happens(Event::Tool(ToolEvent::Door(door())));
+        self.happens(Event::Tool(ToolEvent::Defined(tools())));
     }
 
     /// Opens a session whose agent is offered the tools.
@@ -272,7 +272,7 @@ impl World {
     }
 
     fn opens_reaching(&mut self, session: u32, tools: bool) {
-        self.happens(Event::Open {
+        self.happens(Event::Session(SessionEvent::Open {
             session: SessionKey(session),
             spec: spec("bot"),
             roots: vec!["/p".into()],
@@ -282,7 +282,7 @@ impl World {
                 tools,
                 ..Reach::default()
             },
-        });
+        }));
     }
 
     /// A world in which the session 1 reaches the tools, and a turn runs.
@@ -296,29 +296,29 @@ impl World {
     }
 
     fn begins(&mut self, number: u64, name: &str) {
-        self.happens(Event::ToolBegun {
+        self.happens(Event::Tool(ToolEvent::Begun {
             id: id(number),
             session: S1,
             name: name.into(),
-        });
+        }));
     }
 
     fn uses(&mut self, number: u64, name: &str, arguments: Value) {
-        self.happens(Event::ToolUsed {
+        self.happens(Event::Tool(ToolEvent::Used {
             id: id(number),
             session: S1,
             name: name.into(),
             arguments: Ok(object(arguments)),
-        });
+        }));
     }
 
     fn tool_is_done(&mut self, number: u64, text: &str) {
         let (id, result) = (id(number), ToolResult::text(text));
-        self.happens(Event::ToolDone { id, result });
+        self.happens(Event::Tool(ToolEvent::Done { id, result }));
     }
 
     fn tool_asks(&mut self, tool: u64, number: u32, ask: ToolAsk) {
         let id = id(tool);
-        self.happens(Event::ToolAsked { id, number, ask });
+        self.happens(Event::Tool(ToolEvent::Asked { id, number, ask }));
     }
 }

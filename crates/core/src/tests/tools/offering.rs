@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::world::{A1, S1, World};
 use super::{door, tool, tools};
-use crate::event::Event;
+use crate::event::{Event, SessionEvent, ToolEvent};
 use crate::spine::ids::SessionKey;
 use crate::spine::tool::{Door, ToolPermission};
 
@@ -19,15 +19,17 @@ fn servers(w: &World) -> Vec<Value> {
 #[test]
 fn a_changed_offer_is_sent() {
     let mut w = World::new();
-    let switch = |name: &str, on| Event::ToolSwitched {
-        name: name.into(),
-        on,
+    let switch = |name: &str, on| {
+        Event::Tool(ToolEvent::Switched {
+            name: name.into(),
+            on,
+        })
     };
-    w.happens(Event::ToolsDefined(Vec::new()));
+    w.happens(Event::Tool(ToolEvent::Defined(Vec::new())));
     w.saw(&[]);
-    w.happens(Event::ToolsDefined(tools()));
+    w.happens(Event::Tool(ToolEvent::Defined(tools())));
     w.saw(&["offer change look never"]);
-    w.happens(Event::ToolsDefined(tools()));
+    w.happens(Event::Tool(ToolEvent::Defined(tools())));
     w.happens(switch("look", true));
     w.happens(switch("nobody", true));
     w.saw(&[]);
@@ -37,9 +39,12 @@ fn a_changed_offer_is_sent() {
     w.saw(&["offer change look never"]);
     let mut other = tool("look", ToolPermission::Allow);
     other.description = "Looks.".into();
-    w.happens(Event::ToolsDefined(vec![tools().remove(0), other]));
+    w.happens(Event::Tool(ToolEvent::Defined(vec![
+        tools().remove(0),
+        other,
+    ])));
     w.saw(&["offer look"]);
-    w.happens(Event::ToolsDefined(Vec::new()));
+    w.happens(Event::Tool(ToolEvent::Defined(Vec::new())));
     w.saw(&["offer "]);
 }
 
@@ -69,11 +74,11 @@ fn a_token_is_admitted_before_the_agent_receives_it() {
 #[test]
 fn each_opening_of_a_session_uses_a_new_token() {
     let mut w = World::with_tools();
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     w.opens_with_tools(2);
-    w.happens(Event::Close {
+    w.happens(Event::Session(SessionEvent::Close {
         session: SessionKey(2),
-    });
+    }));
     let log = w.log.clone();
     let about = log
         .iter()
@@ -92,7 +97,7 @@ fn an_exited_agents_token_is_revoked() {
     w.exits(A1, "signal 9", &[]);
     assert!(w.was_told("shut out 1"));
     w.skip();
-    w.happens(Event::Close { session: S1 });
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     assert!(!w.was_told("shut out 1"));
 }
 
@@ -105,10 +110,10 @@ fn nothing_is_offered_if_unwanted_or_unavailable() {
     ] {
         let mut w = World::new();
         if has_door {
-            w.happens(Event::ToolDoor(door()));
+            w.happens(Event::Tool(ToolEvent::Door(door())));
         }
         if has_tools {
-            w.happens(Event::ToolsDefined(tools()));
+            w.happens(Event::Tool(ToolEvent::Defined(tools())));
         }
         w.skip();
         w.opens_reaching(1, is_wanted);
@@ -122,12 +127,12 @@ fn nothing_is_offered_if_unwanted_or_unavailable() {
 fn a_missing_proxy_is_reported_once() {
     let mut w = World::new();
     w.has_tools();
-    w.happens(Event::ToolDoor(Door {
+    w.happens(Event::Tool(ToolEvent::Door(Door {
         proxy: None,
         ..door()
-    }));
+    })));
     w.opens_with_tools(1);
-    w.happens(Event::Restart { session: S1 });
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
     assert_eq!(servers(&w), [] as [Value; 0]);
     assert_eq!(w.chat().matches("`acp-mcp` is not beside").count(), 1);
 }
@@ -138,7 +143,7 @@ fn a_failed_server_is_not_offered() {
     w.has_tools();
     w.skip();
     let why = "No socket.".to_owned();
-    w.happens(Event::ToolServerFailed { why });
+    w.happens(Event::Tool(ToolEvent::ServerFailed { why }));
     w.saw(&["Warn: No socket."]);
     w.opens_with_tools(1);
     assert_eq!(servers(&w), [] as [Value; 0]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::world::{S1, World};
 use super::{Story, id};
 use crate::conversation::transcript::Entry;
-use crate::event::Event;
+use crate::event::{Event, ToolEvent};
 use crate::questions::Answer;
 use crate::spine::ids::QuestionId;
 use acp::ToolCallId;
@@ -240,7 +240,7 @@ fn an_agents_update_does_not_overwrite_a_call() {
     };
     assert_eq!(&*tool("neovim/1"), "The look");
     assert_eq!(&*tool("agent:neovim/1"), "Harmless");
-    w.happens(Event::ToolGivenUp { id: id(1) });
+    w.happens(Event::Tool(ToolEvent::GivenUp { id: id(1) }));
 }
 
 #[test]
@@ -254,5 +254,5 @@ fn updates_of_the_announced_call_apply_to_the_entry() {
     }));
     let transcript = &w.model.conversation.sessions[&S1].transcript;
     assert_eq!(transcript.family().parent(2), Some(1));
-    w.happens(Event::ToolGivenUp { id: id(1) });
+    w.happens(Event::Tool(ToolEvent::GivenUp { id: id(1) }));
 }

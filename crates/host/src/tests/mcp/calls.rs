@@ -1,6 +1,7 @@
 //! Requests of a client, and their answers.
 
 use super::*;
+use acp_core::event::ToolEvent;
 
 #[test]
 fn a_client_lists_the_tools_and_calls_one() {
@@ -42,10 +43,10 @@ fn wrong_arguments_are_reported_by_field() {
     let arguments = json!({ "list": [{ "n": 1 }, { "n": "secret" }], "text": 1, "odd": 1 });
     client.call(1, "look", arguments);
     let words = match run.next() {
-        Event::ToolUsed {
+        Event::Tool(ToolEvent::Used {
             arguments: Err(words),
             ..
-        } => words,
+        }) => words,
         other => panic!("{other:?}"),
     };
     let answer = client.next();
@@ -63,10 +64,10 @@ fn wrong_arguments_are_reported_by_field() {
     client.request(2, "tools/call", json!({ "name": "look", "arguments": [1] }));
     assert!(matches!(
         run.next(),
-        Event::ToolUsed {
+        Event::Tool(ToolEvent::Used {
             arguments: Err(_),
             ..
-        }
+        })
     ));
     assert!(text(&client.next()).starts_with("arguments: "));
 }
@@ -110,10 +111,10 @@ fn calling_a_tool_with_an_invalid_schema_is_an_error() {
     client.call(1, "bad", json!({}));
     assert!(matches!(
         run.next(),
-        Event::ToolUsed {
+        Event::Tool(ToolEvent::Used {
             arguments: Err(_),
             ..
-        }
+        })
     ));
     let answer = client.next();
     assert!(text(&answer).contains("/properties/a/type"), "{answer}");
@@ -252,11 +253,11 @@ fn an_incomplete_call_is_abandoned() {
     let begun = run.begun();
     client.line(r#"{"text":1}}}"#);
     match run.next() {
-        Event::ToolUsed {
+        Event::Tool(ToolEvent::Used {
             id,
             arguments: Err(_),
             ..
-        } => assert_eq!(id, begun),
+        }) => assert_eq!(id, begun),
         other => panic!("{other:?}"),
     }
     assert_eq!(client.next()["result"]["isError"], true);
@@ -305,12 +306,12 @@ fn lines_do_not_depend_on_how_the_bytes_are_split() {
         let mut lengths = Vec::new();
         while lengths.len() < 5 {
             match run.next() {
-                Event::ToolBegun { id, .. } => assert_eq!(begun.replace(id), None),
-                Event::ToolUsed {
+                Event::Tool(ToolEvent::Begun { id, .. }) => assert_eq!(begun.replace(id), None),
+                Event::Tool(ToolEvent::Used {
                     id,
                     arguments: Ok(arguments),
                     ..
-                } => {
+                }) => {
                     assert!(begun.take().is_none_or(|begun| begun == id));
                     lengths.push(arguments["text"].as_str().map_or(0, str::len));
                     run.answer(id, "");

@@ -1,5 +1,6 @@
 //! Which clients are admitted.
 
+use acp_core::event::ToolEvent;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
@@ -162,7 +163,9 @@ fn a_failed_socket_is_reported_with_its_path() {
     });
     run.admit(SESSION, TOKEN);
     match run.next() {
-        Event::ToolServerFailed { why } => assert!(why.contains("file/acp.nvim.1.x"), "{why}"),
+        Event::Tool(ToolEvent::ServerFailed { why }) => {
+            assert!(why.contains("file/acp.nvim.1.x"), "{why}")
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -1,6 +1,7 @@
 //! Overload: too many calls, connections and bytes.
 
 use super::*;
+use acp_core::event::ToolEvent;
 
 #[test]
 fn a_message_of_80_mib_is_answered_but_not_buffered() {
@@ -24,11 +25,11 @@ fn a_message_of_80_mib_is_answered_but_not_buffered() {
         }
         client.line(tail);
         match run.next() {
-            Event::ToolUsed {
+            Event::Tool(ToolEvent::Used {
                 id,
                 arguments: Err(why),
                 ..
-            } => {
+            }) => {
                 assert_eq!(id, begun);
                 assert!(why.contains("the limit is 16 MiB"), "{why}");
             }

@@ -4,6 +4,7 @@ mod calls;
 mod door;
 mod flood;
 
+use acp_core::event::ToolEvent;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
@@ -94,26 +95,26 @@ impl Run {
     /// Handles the event of a complete and valid call.
     fn used(&self) -> (ToolUseId, Map<String, Json>) {
         match self.next() {
-            Event::ToolUsed {
+            Event::Tool(ToolEvent::Used {
                 id,
                 session: SESSION,
                 arguments: Ok(arguments),
                 ..
-            } => (id, arguments),
+            }) => (id, arguments),
             other => panic!("{other:?}"),
         }
     }
 
     fn begun(&self) -> ToolUseId {
         match self.next() {
-            Event::ToolBegun { id, .. } => id,
+            Event::Tool(ToolEvent::Begun { id, .. }) => id,
             other => panic!("{other:?}"),
         }
     }
 
     fn given_up(&self) -> ToolUseId {
         match self.next() {
-            Event::ToolGivenUp { id } => id,
+            Event::Tool(ToolEvent::GivenUp { id }) => id,
             other => panic!("{other:?}"),
         }
     }

@@ -1,5 +1,6 @@
 //! Contents, checkpoints and reviews that outlive a Neovim, and their pruning.
 
+use acp_core::event::ProjectEvent;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -37,12 +38,12 @@ impl Work {
         let mut kept = Vec::new();
         loop {
             match self.run.next() {
-                Event::ReviewsKept { root, files } => {
+                Event::Project(ProjectEvent::ReviewsKept { root, files }) => {
                     assert_eq!(root, self.root);
                     kept.extend(files);
                 }
-                Event::CheckpointTaken { .. } => return kept,
-                Event::WatchLimited { .. } => {}
+                Event::Project(ProjectEvent::CheckpointTaken { .. }) => return kept,
+                Event::Project(ProjectEvent::WatchLimited { .. }) => {}
                 other => panic!("{other:?}"),
             }
         }

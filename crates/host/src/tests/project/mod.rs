@@ -11,6 +11,7 @@ mod limits;
 mod restore;
 mod untouched;
 
+use acp_core::event::ProjectEvent;
 use std::fs;
 
 use super::*;
@@ -106,16 +107,16 @@ impl Work {
         let mut told = Vec::new();
         loop {
             match self.run.next() {
-                Event::DiskChanged { root, changes } => {
+                Event::Project(ProjectEvent::Changed { root, changes }) => {
                     assert_eq!(root, self.root);
                     assert!(!changes.is_empty(), "no news is not told");
                     told.push(changes);
                 }
-                Event::CheckpointTaken { token, result } => {
+                Event::Project(ProjectEvent::CheckpointTaken { token, result }) => {
                     assert_eq!(token, CHECKPOINT);
                     return (told, result);
                 }
-                Event::WatchLimited { .. } => {}
+                Event::Project(ProjectEvent::WatchLimited { .. }) => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -136,7 +137,7 @@ impl Work {
         let paths = names.iter().map(|name| self.path(name)).collect();
         project.expect("an open project").look(paths);
         match self.run.next() {
-            Event::DiskChanged { changes, .. } => {
+            Event::Project(ProjectEvent::Changed { changes, .. }) => {
                 changes.iter().map(|change| self.line(change)).collect()
             }
             other => panic!("{other:?}"),
