@@ -281,8 +281,7 @@ fn reviews_of_an_older_version_are_dropped_and_do_not_block_pruning() {
     let pruned = one.state.join("pruned");
     wait_for("pruning", || pruned.exists());
     fs::remove_file(&pruned).expect("a file");
-    one.changes();
-    wait_for("pruning again", || pruned.exists());
+    wait_for_pruning(&one, || pruned.exists());
     assert_eq!(one.another().reviews(), []);
     assert!(!file.exists());
 }
@@ -314,6 +313,14 @@ fn review_paths_are_spelled_like_the_root() {
     assert_eq!(kept[0].path, link.join("a"));
 }
 
+/// Takes checkpoints, each of which prunes unless an earlier pruning still runs, until `is_done`.
+fn wait_for_pruning(work: &Work, is_done: impl Fn() -> bool) {
+    wait_for("pruning", || {
+        work.changes();
+        is_done()
+    });
+}
+
 #[test]
 fn surplus_checkpoints_are_pruned_with_their_contents() {
     let work = Work::with(&[("a", "0")], |config| {
@@ -331,9 +338,9 @@ fn surplus_checkpoints_are_pruned_with_their_contents() {
         age(blob, 1);
     }
     work.file("a", "5");
-    work.changes();
-    wait_for("pruning", || work.kept_files(".manifest").len() == 2);
-    wait_for("contents to go", || work.blobs().len() == 2);
+    wait_for_pruning(&work, || {
+        work.kept_files(".manifest").len() == 2 && work.blobs().len() == 2
+    });
     work.file("a", "6");
     assert_eq!(work.changes(), ["a: \"5\" > \"6\""]);
 }
@@ -365,9 +372,8 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         age(file, 40);
     }
     assert_eq!(one.blobs().len(), 5);
-    one.changes();
     // Of the old project only the review's contents are left, of this one all.
-    wait_for("contents to go", || one.blobs().len() == 3);
+    wait_for_pruning(&one, || one.blobs().len() == 3);
     assert_eq!(one.kept_files(".manifest").len(), 1);
     one.file("a", "2");
     assert_eq!(one.changes(), ["a: \"1\" > \"2\""]);
@@ -396,12 +402,10 @@ fn the_oldest_contents_are_pruned_first() {
     for blob in work.blobs() {
         age(&blob, 9);
     }
-    // The last two have 2 KiB each. An earlier pruning that still runs prevents another one.
-    wait_for("pruning", || {
-        work.changes();
-        work.kept_files(".manifest").len() == 2
+    // The last two have 2 KiB each.
+    wait_for_pruning(&work, || {
+        work.kept_files(".manifest").len() == 2 && work.blobs().len() == 2
     });
-    wait_for("contents to go", || work.blobs().len() == 2);
 }
 
 #[test]
@@ -439,8 +443,7 @@ fn the_checkpoint_of_a_running_neovim_stays_at_any_age() {
         files.iter().for_each(|file| age(file, days));
     }
     fs::remove_file(&pruned).expect("a file");
-    one.changes();
-    wait_for("others to go", || one.blobs().len() <= 2 && pruned.exists());
+    wait_for_pruning(&one, || one.blobs().len() <= 2 && pruned.exists());
     idle.file("a", "4");
     assert_eq!(idle.changes(), ["a: \"1\" > \"4\""]);
 }
