@@ -4,16 +4,18 @@
 //! that is watched like the others: once a change of it has been reported, so have all changes
 //! before it.
 //!
-//! Invariant: the wait is bounded, because a system may stop reporting.
+//! Invariants: the wait is bounded, because a system may stop reporting. The cookie is not changed
+//! while a report of it is due, so each report belongs to one change.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use notify::event::ModifyKind;
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Maximum time to wait for a report.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,7 +28,8 @@ pub(crate) struct Cookie {
     path: PathBuf,
     /// Held by the one that waits.
     turn: Mutex<()>,
-    is_reported: Mutex<bool>,
+    /// Its last change has not been reported yet.
+    is_due: Mutex<bool>,
     reported: Condvar,
 }
 
@@ -46,7 +49,7 @@ impl Cookie {
             file,
             path,
             turn: Mutex::default(),
-            is_reported: Mutex::default(),
+            is_due: Mutex::default(),
             reported: Condvar::new(),
         })
     }
@@ -55,36 +58,56 @@ impl Cookie {
         &self.path
     }
 
-    /// Records that a change of the cookie was reported.
-    pub(crate) fn note(&self) {
-        *self
-            .is_reported
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = true;
-        self.reported.notify_one();
+    /// Handles a notification about the cookie.
+    pub(crate) fn note(&self, kind: EventKind) {
+        // The removal of its name is reported as well.
+        if matches!(kind, EventKind::Modify(ModifyKind::Data(_))) {
+            *self.lock() = false;
+            self.reported.notify_one();
+        }
     }
 
-    /// Waits until all changes up to now have been handled.
-    pub(crate) fn catch_up(&self) {
+    /// Waits until all changes up to now have been handled; returns `false` if that is unknown.
+    pub(crate) fn catch_up(&self) -> bool {
+        self.catch_up_within(PATIENCE)
+    }
+
+    fn catch_up_within(&self, patience: Duration) -> bool {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut is_reported = self
-            .is_reported
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *is_reported = false;
-        if self.file.write_all_at(b"0", 0).is_err() {
-            return;
+        // A late report of an earlier change must not be taken for the report of this one.
+        if !self.is_reported_within(patience) {
+            // A lost report is not waited for again.
+            *self.lock() = false;
+            return false;
         }
-        // Without a report in time, what is known so far has to do.
-        let _ = self
+        {
+            let mut is_due = self.lock();
+            if self.file.write_all_at(b"0", 0).is_err() {
+                return false;
+            }
+            *is_due = true;
+        }
+        self.is_reported_within(patience)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.is_due.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_reported_within(&self, patience: Duration) -> bool {
+        let waited = self
             .reported
-            .wait_timeout_while(is_reported, PATIENCE, |is_reported| !*is_reported);
+            .wait_timeout_while(self.lock(), patience, |is_due| *is_due);
+        let (is_due, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !*is_due
     }
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::sync::{Arc, OnceLock};
+
+    use notify::event::{DataChange, MetadataKind};
 
     use super::*;
 
@@ -94,9 +117,10 @@ mod tests {
         let (seen, cookie) = (Arc::new(Mutex::new(Vec::new())), Arc::new(OnceLock::new()));
         let (sees, its) = (Arc::clone(&seen), Arc::clone(&cookie));
         let take = move |event: notify::Result<notify::Event>| {
-            for path in event.expect("an event").paths {
+            let event = event.expect("an event");
+            for path in event.paths {
                 match its.get() {
-                    Some(cookie) if Cookie::path(cookie) == path => cookie.note(),
+                    Some(cookie) if Cookie::path(cookie) == path => cookie.note(event.kind),
                     _ => sees.lock().expect("no panic").push(path),
                 }
             }
@@ -110,9 +134,34 @@ mod tests {
         for n in 0..100 {
             let path = folder.path().join(n.to_string());
             std::fs::write(&path, "text").expect("it can be written");
-            cookie.catch_up();
-            assert!(*cookie.is_reported.lock().expect("no panic"));
+            assert!(cookie.catch_up());
             assert!(seen.lock().expect("no panic").contains(&path));
         }
+    }
+
+    #[test]
+    fn a_late_report_is_not_taken_for_the_next_one() {
+        let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        let cookie = Cookie {
+            file: tempfile::tempfile().expect("a file"),
+            path: PathBuf::new(),
+            turn: Mutex::default(),
+            is_due: Mutex::default(),
+            reported: Condvar::new(),
+        };
+        let bytes = || cookie.file.metadata().expect("a file").len();
+        assert!(!cookie.catch_up_within(Duration::ZERO));
+        assert_eq!(bytes(), 1);
+        cookie.file.set_len(0).expect("empty");
+        assert!(!cookie.catch_up_within(Duration::ZERO), "one is due");
+        assert_eq!(bytes(), 0, "changed while a report is due");
+        // After that it counts as lost.
+        assert!(!cookie.catch_up_within(Duration::ZERO));
+        assert_eq!(bytes(), 1);
+        // Other notifications about the file are no report.
+        cookie.note(EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)));
+        assert!(!cookie.is_reported_within(Duration::ZERO));
+        cookie.note(written);
+        assert!(cookie.is_reported_within(Duration::ZERO));
     }
 }

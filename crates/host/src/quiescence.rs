@@ -108,7 +108,8 @@ impl Writers {
         let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
         let cookies: Vec<Arc<Cookie>> = cookies.iter().filter_map(Weak::upgrade).collect();
         for cookie in cookies {
-            cookie.catch_up();
+            // Without a report in time, what is known so far has to do.
+            let _ = cookie.catch_up();
         }
     }
 

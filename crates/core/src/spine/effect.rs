@@ -61,7 +61,7 @@ pub enum HostEffect {
     OpenProject { root: PathBuf },
     /// Stops watching a project, because its last session was closed.
     CloseProject { root: PathBuf },
-    /// Scans every file of an open project, reports changes, and stores the state of all; answered
+    /// Reports all changes of an open project up to now, and stores the state of its files; answered
     /// by `CheckpointTaken`.
     Checkpoint {
         token: Token<reply::CheckpointTaken>,

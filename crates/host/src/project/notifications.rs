@@ -14,7 +14,7 @@ use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
 use tokio::sync::Notify;
 
-use super::gather::{Activity, Due, Gather, PostponedPaths};
+use super::gather::{Activity, Due, Gather, PostponedPaths, Where};
 use crate::cookie::Cookie;
 use crate::quiescence::Writers;
 use crate::write::TEMP_PREFIX;
@@ -135,12 +135,28 @@ impl Notifications {
         self.writers.add_watcher(cookie);
     }
 
+    /// Takes the scope of a look at all that has changed until now; `Everything` if the system does
+    /// not report all of it. Blocks.
+    pub(super) fn changed(&self) -> Due {
+        let is_known = self.cookie.get().is_some_and(|cookie| cookie.catch_up());
+        let mut state = self.lock();
+        let is_known = is_known && !state.is_limited && !state.overflowed;
+        let due = state.gather.take();
+        match is_known {
+            true => due,
+            false => Due {
+                tree: Some(Where::Everything),
+                ..due
+            },
+        }
+    }
+
     /// Handles a notification of the system.
     pub(super) fn take(&self, event: notify::Result<notify::Event>) {
         if let (Some(cookie), Ok(event)) = (self.cookie.get(), &event)
             && event.paths.iter().any(|path| path == cookie.path())
         {
-            return cookie.note();
+            return cookie.note(event.kind);
         }
         let now = Instant::now();
         self.change(|state| match event {

@@ -4,6 +4,7 @@
 //! Invariant: without a change nothing wakes up, and there is no timer, except while a turn runs in
 //! a project that cannot be watched completely.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -102,13 +103,31 @@ impl Wakeups {
         self.git_queries.again();
     }
 
-    pub(super) fn turns(&mut self, turns: Turns) {
-        self.turns = turns;
+    /// Sets whether turns run from now on; returns whether they did before.
+    pub(super) fn turns(&mut self, turns: Turns) -> Turns {
+        std::mem::replace(&mut self.turns, turns)
     }
 
     /// Drops pending notifications, because a full look is about to start.
     pub(super) fn looking_at_everything(&self) {
         self.notifications.lock().gather.covered();
+    }
+
+    /// Takes the scope of a look at all that has changed until now.
+    pub(super) async fn changed(&self) -> Where {
+        let (root, notifications) = (self.root.clone(), Arc::clone(&self.notifications));
+        let changed = move || is_local(&root).then(|| notifications.changed());
+        let due = self
+            .kit
+            .blocking("catching up with a project", changed)
+            .await;
+        let Some(due) = due.flatten() else {
+            return Where::Everything;
+        };
+        if due.repository {
+            self.committed();
+        }
+        due.tree.unwrap_or_else(|| Where::At(BTreeSet::new()))
     }
 
     /// Records the duration of a look that a notification or the timer caused.
@@ -151,6 +170,31 @@ impl Wakeups {
                 .send(Event::Project(ProjectEvent::WatchLimited { root, why }));
         }
         placed.look
+    }
+}
+
+/// Returns whether the system reports all changes of the files of a folder, because only this
+/// machine can change them.
+fn is_local(folder: &Path) -> bool {
+    // Bcachefs, Btrfs, ext2 to ext4, F2FS, overlayfs, tmpfs, XFS and ZFS; see statfs(2).
+    #[cfg(target_os = "linux")]
+    const LOCAL: [u64; 8] = [
+        0xca45_1a4e,
+        0x9123_683e,
+        0xef53,
+        0xf2f5_2010,
+        0x794c_7630,
+        0x0102_1994,
+        0x5846_5342,
+        0x2fc1_2fc1,
+    ];
+    #[cfg(target_os = "linux")]
+    return rustix::fs::statfs(folder)
+        .is_ok_and(|it| u64::try_from(it.f_type).is_ok_and(|kind| LOCAL.contains(&kind)));
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        false
     }
 }
 

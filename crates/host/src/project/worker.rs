@@ -21,7 +21,7 @@ use super::{Operation, answer, excludes, prune};
 use crate::Kit;
 use crate::guard::guarded;
 use acp_core::event::{Event, ProjectEvent};
-use acp_core::spine::effect::Level;
+use acp_core::spine::effect::{Level, Turns};
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::Checkpoint;
 
@@ -147,8 +147,14 @@ impl Worker {
                 self.look(Where::At(paths.into_iter().collect())).await;
             }
             Operation::Checkpoint(token, turns) => {
-                self.wakeups.turns(turns);
-                self.checkpoint(token).await;
+                let before = self.wakeups.turns(turns);
+                // A checkpoint while a turn runs may end another one.
+                let begins = before == Turns::Over && turns == Turns::Running;
+                let place = match begins {
+                    true => self.changed().await,
+                    false => Where::Everything,
+                };
+                self.checkpoint(token, place).await;
             }
             Operation::Track(paths) => {
                 let known = paths.clone();
@@ -186,19 +192,17 @@ impl Worker {
         self.kit.blocking(place, work).await
     }
 
-    /// Looks, reports changes to the core, and updates the watches; returns the gaps in
-    /// coverage, or `None` if it panicked.
-    async fn look(&mut self, place: Where) -> Option<Option<String>> {
-        let (mut place, mut limited) = (place, None);
+    /// Looks, reports changes to the core, and updates the watches; `None` if it panicked.
+    async fn look(&mut self, place: Where) -> Option<()> {
+        let mut place = place;
         while place != Where::At(BTreeSet::new()) {
             let looked = self.look_once(place).await?;
-            limited = looked.limited.or(limited);
             let (new, gone) = (looked.new_folders, looked.gone_folders);
             // Files may have been created in a new folder before it was watched.
             let fresh = self.wakeups.follow(new, gone).await;
             place = Where::At(fresh.into_iter().collect());
         }
-        Some(limited)
+        Some(())
     }
 
     async fn look_once(&mut self, place: Where) -> Option<Looked> {
@@ -249,19 +253,32 @@ impl Worker {
         Some(())
     }
 
-    /// Looks at everything, and again at postponed paths, until all changes are reported.
-    async fn look_until_still(&mut self) -> Option<Option<String>> {
-        let limited = self.look(Where::Everything).await?;
+    /// Returns the scope of a look at a turn's beginning: what has changed since the last look, as
+    /// far as that is known.
+    async fn changed(&self) -> Where {
+        let has_gaps = |shadow: &mut Shadow| shadow.has_gaps();
+        match self.on_shadow("looking for gaps", has_gaps).await {
+            Some(false) => self.wakeups.changed().await,
+            _ => Where::Everything,
+        }
+    }
+
+    /// Looks at a place, and again at postponed paths, until all changes there are reported.
+    async fn look_until_still(&mut self, place: Where) -> Option<Option<String>> {
+        let (start, is_all) = (Instant::now(), place == Where::Everything);
+        self.look(place).await?;
+        if is_all {
+            self.wakeups.compared(start.elapsed());
+        }
         while let Some(PostponedPaths { paths, again }) = self.held.take() {
             tokio::time::sleep_until(again.into()).await;
             self.look(Where::At(paths)).await?;
         }
-        Some(limited)
+        self.on_shadow("naming gaps", Shadow::limited).await
     }
 
-    async fn checkpoint(&mut self, token: Token<reply::CheckpointTaken>) {
-        let start = Instant::now();
-        let result = match self.look_until_still().await {
+    async fn checkpoint(&mut self, token: Token<reply::CheckpointTaken>, place: Where) {
+        let result = match self.look_until_still(place).await {
             Some(limited) => {
                 let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
                 files
@@ -270,7 +287,6 @@ impl Worker {
             }
             None => Err(failed(&self.root)),
         };
-        self.wakeups.compared(start.elapsed());
         answer(&self.kit, token, result);
         let (store, kit) = (Arc::clone(&self.store), self.kit.clone());
         self.kit.spawn("pruning", async move {

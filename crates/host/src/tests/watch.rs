@@ -278,6 +278,66 @@ fn tracked_files_outside_the_project_are_watched() {
     project.check(name.to_str().expect("a path"), Some("two\n"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_turn_begins_with_a_look_at_what_was_reported_only() {
+    let project = Project::new(&[("a", "0\n"), ("d/b", "0\n")]);
+    for n in 1..20 {
+        let before = project.looks_at("everything");
+        let text = format!("{n}\n");
+        project.write("a", &text);
+        project.write("d/b", &text);
+        project.write(&format!("new{n}/e/c"), &text);
+        project.checkpoint(Turns::Running);
+        let names = ["a".to_owned(), "d/b".to_owned(), format!("new{n}/e/c")];
+        for name in names {
+            let known = project.known.borrow();
+            let known = known.get(&project.root.join(&name)).map(String::as_str);
+            assert_eq!(known, Some(text.as_str()), "{name}");
+        }
+        assert_eq!(project.looks_at("everything"), before);
+        project.checkpoint(Turns::Over);
+        assert_eq!(project.looks_at("everything"), before + 1, "the turn's end");
+    }
+}
+
+#[test]
+fn a_checkpoint_while_another_turn_runs_looks_at_everything() {
+    let project = Project::new(&[("a", "one\n")]);
+    project.checkpoint(Turns::Running);
+    let before = project.looks_at("everything");
+    project.checkpoint(Turns::Running);
+    assert_eq!(project.looks_at("everything"), before + 1);
+}
+
+#[test]
+fn without_enough_watches_a_turn_begins_with_a_look_at_everything() {
+    let files = [("a/a", "one\n"), ("b/a", "one\n")];
+    let project = Project::with(&files, |config| {
+        config.limits.project.watches = 1;
+        config.limits.project.compare_every = DEADLINE;
+    });
+    for text in ["two\n", "three\n"] {
+        project.write("b/a", text);
+        project.checkpoint(Turns::Running);
+        let known = project.known.borrow();
+        let known = known.get(&project.root.join("b/a")).map(String::as_str);
+        assert_eq!(known, Some(text));
+        project.checkpoint(Turns::Over);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn where_files_were_left_out_a_turn_begins_with_a_look_at_everything() {
+    let project = Project::with(&[("a", "1\n"), ("b/c", "1\n")], |config| {
+        config.limits.project.files = 1;
+    });
+    let before = project.looks_at("everything");
+    project.checkpoint(Turns::Running);
+    assert_eq!(project.looks_at("everything"), before + 1);
+}
+
 #[test]
 fn without_enough_watches_files_are_compared_while_a_turn_runs() {
     let files = [("a/a", "one\n"), ("b/a", "one\n"), ("c/a", "one\n")];

@@ -59,8 +59,6 @@ pub(super) struct Looked {
     pub(super) gone_folders: Vec<PathBuf>,
     /// Postponed paths.
     pub(super) held: Option<PostponedPaths>,
-    /// The gaps in coverage, as a sentence for the user.
-    pub(super) limited: Option<String>,
 }
 
 /// Whether differences are reported.
@@ -225,11 +223,10 @@ impl Shadow {
         let (cut, unseen) = (scan.cut, scan.unseen.clone());
         let everything = [PathBuf::new()];
         let folders = RealFolders::default();
-        let mut looked = self.update(scan, &everything, &mut rules, folders, reporting);
+        let looked = self.update(scan, &everything, &mut rules, folders, reporting);
         self.gaps.cut = cut;
         self.gaps.unseen = unseen;
         self.last_look = begun;
-        looked.limited = self.limited();
         looked
     }
 
@@ -253,8 +250,13 @@ impl Shadow {
         }
     }
 
+    /// Returns whether the last full look left out files, which may change unseen.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.gaps.cut.is_some() || !self.gaps.unseen.is_empty()
+    }
+
     /// Returns the sentence on gaps in coverage.
-    fn limited(&mut self) -> Option<String> {
+    pub(super) fn limited(&mut self) -> Option<String> {
         let later = |entry: &&Entry| entry.what == What::Later;
         self.gaps.later = self.entries.values().filter(later).count();
         self.gaps.words(self.root.path(), self.entries.len())
