@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::Stat;
 use super::reading::is_settled;
-use super::scan::Cut;
 
 /// The parts that the last full comparison did not cover.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
-    pub(super) cut: Option<Cut>,
+    /// The project has more files than the limit.
+    pub(super) is_cut: bool,
     /// Number of files whose content is not stored for lack of time or space.
     pub(super) later: usize,
     /// Folders that cannot be listed.
@@ -23,16 +23,11 @@ impl Gaps {
     pub(super) fn words(&self, root: &Path, files: usize) -> Option<String> {
         let root = root.display();
         let mut parts = Vec::new();
-        match self.cut {
-            Some(Cut::Files) => parts.push(format!(
+        if self.is_cut {
+            parts.push(format!(
                 "only {files} files of {root} are watched; start the session in a smaller folder, or \
                  exclude files with .gitignore"
-            )),
-            Some(Cut::Time) => parts.push(format!(
-                "only {files} files of {root} could be examined in time; start the session in a \
-                 smaller folder, or exclude files with .gitignore"
-            )),
-            None => {}
+            ));
         }
         if self.later > 0 {
             parts.push(format!(

@@ -13,7 +13,7 @@ pub struct Limits {
     pub bytes: u64,
     /// Maximum size of a stored content.
     pub file_bytes: u64,
-    /// Time limit for finding files, and again for reading those that can wait.
+    /// Time limit for reading files that can wait.
     pub time: Duration,
     /// Maximum number of checkpoints per project.
     pub checkpoints: usize,

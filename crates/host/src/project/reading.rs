@@ -113,7 +113,10 @@ pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: 
 }
 
 /// Applies `work` to each item in parallel; results are in the order of the items.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {
+pub(super) fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: &(impl Fn(&T) -> R + Sync),
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let share = || {
         let mut done = Vec::new();

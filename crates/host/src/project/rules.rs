@@ -55,7 +55,7 @@ pub(super) struct Rules {
 
 /// The rules that apply in one folder.
 #[derive(Debug)]
-struct Level {
+pub(super) struct Level {
     here: Gitignore,
     /// Set if a repository starts here: its excludes and the user's.
     repository: Option<Gitignore>,
@@ -80,14 +80,22 @@ impl Rules {
 
     /// Returns whether a path is hidden, given that its folder is not.
     pub(super) fn hides_entry(&mut self, path: &Path, is_folder: bool) -> bool {
-        let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
+        let Some(folder) = path.parent() else {
             // The root itself is never hidden.
+            return false;
+        };
+        let level = self.level(folder);
+        self.hides_in(&level, path, is_folder)
+    }
+
+    /// Returns whether a path is hidden by the rules of its folder, `level`.
+    pub(super) fn hides_in(&self, level: &Level, path: &Path, is_folder: bool) -> bool {
+        let Some(name) = path.file_name() else {
             return false;
         };
         if is_never_seen(name) {
             return true;
         }
-        let level = self.level(folder);
         if level.is_git && GIT_OWN.iter().any(|own| name == *own) {
             return true;
         }
@@ -109,14 +117,24 @@ impl Rules {
         if let Some(level) = self.levels.get(folder) {
             return Arc::clone(level);
         }
-        let above = match folder.parent() {
-            Some(parent) => Some(self.level(parent)),
-            None => self.above.clone(),
-        };
-        let is_root = folder.as_os_str().is_empty();
-        let level = Arc::new(self.read_level(&self.root.join(folder), above, is_root));
+        let above = self.level_above(folder);
+        let level = self.enter(folder, above);
         self.levels.insert(folder.to_owned(), Arc::clone(&level));
         level
+    }
+
+    /// Returns the rules that apply to a folder itself.
+    pub(super) fn level_above(&mut self, folder: &Path) -> Option<Arc<Level>> {
+        match folder.parent() {
+            Some(parent) => Some(self.level(parent)),
+            None => self.above.clone(),
+        }
+    }
+
+    /// Reads the rules that apply in a folder.
+    pub(super) fn enter(&self, folder: &Path, above: Option<Arc<Level>>) -> Arc<Level> {
+        let is_root = folder.as_os_str().is_empty();
+        Arc::new(self.read_level(&self.root.join(folder), above, is_root))
     }
 
     /// Returns the rules of the folders between the root and the top of its repository.

@@ -1,16 +1,17 @@
 //! Lists files by walking folders: names and stats only.
 //!
 //! Invariant: a scan never follows a symbolic link and opens no file except `.gitignore`s. Files it
-//! could not see are not reported as removed; [`Scan::unseen`] and [`Scan::cut`] record the gaps.
+//! could not see are not reported as removed; [`Scan::unseen`] and [`Scan::is_cut`] record the gaps.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::Arc;
 
 use super::manifest::Stat;
-use super::rules::Rules;
+use super::reading::in_parallel;
+use super::rules::{Level, Rules};
 
 /// The result of a scan, with paths below the root.
 #[derive(Debug, Default)]
@@ -19,8 +20,8 @@ pub(super) struct Scan {
     pub(super) folders: Vec<PathBuf>,
     /// Folders that could not be listed.
     pub(super) unseen: Vec<PathBuf>,
-    /// Set if the scan stopped early.
-    pub(super) cut: Option<Cut>,
+    /// Set if the scan stopped early, because there are too many files.
+    pub(super) is_cut: bool,
 }
 
 /// A file or a link.
@@ -29,19 +30,6 @@ pub(super) struct FoundFile {
     pub(super) path: PathBuf,
     pub(super) stat: Stat,
     pub(super) is_link: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
-    Files,
-    Time,
-}
-
-/// The limits of a scan.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ScanLimits {
-    pub(super) files: usize,
-    pub(super) until: Instant,
 }
 
 /// What exists at a path.
@@ -74,59 +62,78 @@ fn seen(path: PathBuf, meta: &Metadata) -> Option<FoundFile> {
 }
 
 impl Scan {
-    /// Walks a folder that is not hidden, nearest files first, so that a scan that stops early has
-    /// seen those.
-    pub(super) fn walk(
-        &mut self,
-        root: &Path,
-        start: PathBuf,
-        rules: &mut Rules,
-        limits: ScanLimits,
-    ) {
-        let mut waiting = VecDeque::from([start]);
-        while let Some(folder) = waiting.pop_front() {
-            if Instant::now() > limits.until {
-                self.cut = Some(Cut::Time);
-                return;
-            }
-            let mut entries: Vec<DirEntry> = match fs::read_dir(root.join(&folder)) {
-                Ok(entries) => entries.flatten().collect(),
-                Err(error) => {
-                    if error.kind() == io::ErrorKind::PermissionDenied {
-                        self.unseen.push(folder);
-                    }
-                    continue;
+    /// Walks a folder that is not hidden, in several threads, until `limit` files are found.
+    ///
+    /// It goes level by level, so that a scan that stops early has seen the nearest files.
+    pub(super) fn walk(&mut self, root: &Path, start: PathBuf, rules: &mut Rules, limit: usize) {
+        let above = rules.level_above(&start);
+        let mut level = vec![(start, above)];
+        while !level.is_empty() {
+            let rules = &*rules;
+            let listed = in_parallel(&level, &|(folder, above)| list(root, folder, above, rules));
+            let mut below = Vec::new();
+            for ((folder, _), listed) in level.into_iter().zip(listed) {
+                if listed.is_shut {
+                    self.unseen.push(folder.clone());
                 }
-            };
-            entries.sort_by_key(DirEntry::file_name);
-            for entry in entries {
-                let path = folder.join(entry.file_name());
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if rules.hides_entry(&path, is_folder) {
-                    continue;
+                let room = limit.saturating_sub(self.found.len());
+                self.is_cut |= listed.files.len() > room;
+                self.found.extend(listed.files.into_iter().take(room));
+                if let Some(rules) = listed.rules {
+                    let folders = listed.folders.into_iter();
+                    below.extend(folders.map(|folder| (folder, Some(Arc::clone(&rules)))));
+                    self.folders.push(folder);
                 }
-                if is_folder {
-                    waiting.push_back(path);
-                    continue;
-                }
-                if self.found.len() >= limits.files {
-                    self.cut = Some(Cut::Files);
+                if self.is_cut {
                     return;
                 }
-                match entry.metadata() {
-                    Ok(meta) => self.found.extend(seen(path, &meta)),
-                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                        // The folder can be listed but not entered.
-                        if self.unseen.last() != Some(&folder) {
-                            self.unseen.push(folder.clone());
-                        }
-                    }
-                    Err(_) => {}
-                }
             }
-            self.folders.push(folder);
+            level = below;
         }
     }
+}
+
+/// The visible entries of a folder.
+#[derive(Debug, Default)]
+struct Listed {
+    files: Vec<FoundFile>,
+    folders: Vec<PathBuf>,
+    /// The rules in it; `None` if it could not be listed.
+    rules: Option<Arc<Level>>,
+    /// Permissions prevent listing or entering it.
+    is_shut: bool,
+}
+
+fn list(root: &Path, folder: &Path, above: &Option<Arc<Level>>, rules: &Rules) -> Listed {
+    let mut listed = Listed::default();
+    let is_shut = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let mut entries: Vec<DirEntry> = match fs::read_dir(root.join(folder)) {
+        Ok(entries) => entries.flatten().collect(),
+        Err(error) => {
+            listed.is_shut = is_shut(&error);
+            return listed;
+        }
+    };
+    entries.sort_by_key(DirEntry::file_name);
+    let level = rules.enter(folder, above.clone());
+    for entry in entries {
+        let path = folder.join(entry.file_name());
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if rules.hides_in(&level, &path, is_folder) {
+            continue;
+        }
+        if is_folder {
+            listed.folders.push(path);
+            continue;
+        }
+        match entry.metadata() {
+            Ok(meta) => listed.files.extend(seen(path, &meta)),
+            // The folder can be listed but not entered.
+            Err(error) => listed.is_shut |= is_shut(&error),
+        }
+    }
+    listed.rules = Some(level);
+    listed
 }
 
 /// Caches which paths are real folders rather than links to folders.

@@ -8,7 +8,6 @@ mod update;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::checkpoints;
 use super::compare::Difference;
@@ -21,7 +20,7 @@ use super::prune;
 use super::reading;
 use super::root::Root;
 use super::rules::Rules;
-use super::scan::{PathKind, RealFolders, Scan, ScanLimits, path_kind};
+use super::scan::{PathKind, RealFolders, Scan, path_kind};
 use super::store::Store;
 use crate::quiescence::Writers;
 use acp_core::spine::project::FileChange;
@@ -139,12 +138,8 @@ impl Shadow {
                     let missing = target.ancestors().skip(1);
                     let missing = missing.filter(|folder| !self.folders.contains(*folder));
                     scan.folders.extend(missing.map(Path::to_owned));
-                    scan.walk(
-                        self.root.path(),
-                        target.clone(),
-                        &mut rules,
-                        self.scan_limits(),
-                    );
+                    let limit = self.store.limits.files;
+                    scan.walk(self.root.path(), target.clone(), &mut rules, limit);
                 }
                 PathKind::File(seen) if !rules.hides(&target, false) => scan.found.push(seen),
                 // Known paths there are checked one by one.
@@ -214,17 +209,13 @@ impl Shadow {
         let begun = reading::now();
         let mut rules = self.rules();
         let mut scan = Scan::default();
-        scan.walk(
-            self.root.path(),
-            PathBuf::new(),
-            &mut rules,
-            self.scan_limits(),
-        );
-        let (cut, unseen) = (scan.cut, scan.unseen.clone());
+        let limit = self.store.limits.files;
+        scan.walk(self.root.path(), PathBuf::new(), &mut rules, limit);
+        let (is_cut, unseen) = (scan.is_cut, scan.unseen.clone());
         let everything = [PathBuf::new()];
         let folders = RealFolders::default();
         let looked = self.update(scan, &everything, &mut rules, folders, reporting);
-        self.gaps.cut = cut;
+        self.gaps.is_cut = is_cut;
         self.gaps.unseen = unseen;
         self.last_look = begun;
         looked
@@ -252,7 +243,7 @@ impl Shadow {
 
     /// Returns whether the last full look left out files, which may change unseen.
     pub(super) fn has_gaps(&self) -> bool {
-        self.gaps.cut.is_some() || !self.gaps.unseen.is_empty()
+        self.gaps.is_cut || !self.gaps.unseen.is_empty()
     }
 
     /// Returns the sentence on gaps in coverage.
@@ -269,12 +260,5 @@ impl Shadow {
 
     fn rules(&self) -> Rules {
         Rules::new(self.root.path(), self.excludes.clone(), self.store.folder())
-    }
-
-    fn scan_limits(&self) -> ScanLimits {
-        ScanLimits {
-            files: self.store.limits.files,
-            until: Instant::now() + self.store.limits.time,
-        }
     }
 }

@@ -28,10 +28,18 @@ impl Shadow {
     ) -> Looked {
         let mut looked = Looked::default();
         self.update_folders(&scan, scopes, rules, &mut looked);
+        let mut all_found = scan.found;
+        all_found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let unfound = self.unfound(scopes, &all_found);
         let mut found: BTreeMap<PathBuf, FoundFile> = BTreeMap::new();
-        found.extend(scan.found.into_iter().map(|seen| (seen.path.clone(), seen)));
-        let mut gone = Vec::new();
-        for path in self.unfound(scopes, &found) {
+        let mut notice = |seen: FoundFile| {
+            if differs(&self.entries, &seen) {
+                found.insert(seen.path.clone(), seen);
+            }
+        };
+        all_found.into_iter().for_each(&mut notice);
+        let (mut gone, mut hidden) = (Vec::new(), Vec::new());
+        for path in unfound {
             let folder = path.parent().unwrap_or(Path::new(""));
             let path_kind = match real.access(self.root.path(), folder) {
                 Access::Open => path_kind(self.root.path(), path.clone()),
@@ -45,15 +53,16 @@ impl Shadow {
                         && rules.hides(&path, false) =>
                 {
                     // A rule that hides it was added after the checkpoint.
-                    self.entries.remove(&path);
-                    self.kept = None;
+                    hidden.push(path);
                 }
-                PathKind::File(seen) => {
-                    found.insert(path, seen);
-                }
+                PathKind::File(seen) => notice(seen),
                 PathKind::Nothing | PathKind::Folder => gone.push(path),
                 PathKind::Hidden => {}
             }
+        }
+        for path in hidden {
+            self.entries.remove(&path);
+            self.kept = None;
         }
         let was_there = self.unseen_before(&found, &gone);
         if reporting == Reporting::On {
@@ -101,7 +110,7 @@ impl Shadow {
         let below_rules = rules.filter_map(|path| path.parent());
         let mut folders: Vec<PathBuf> = below_rules.map(Path::to_owned).collect();
         folders.extend(self.gaps.unseen.iter().cloned());
-        if self.gaps.cut.is_some() {
+        if self.gaps.is_cut {
             folders.push(PathBuf::new());
         }
         UnseenBefore {
@@ -119,14 +128,12 @@ impl Shadow {
     ) -> Read {
         let mut wanted = Vec::new();
         for (path, seen) in found {
-            if differs(&self.entries, &path, &seen) {
-                let spare = match self.entries.get(&path) {
-                    Some(known) => known.what == What::Later && known.stat.same_content(&seen.stat),
-                    None => reporting == Reporting::Off,
-                };
-                let need = if spare { Need::Spare } else { Need::Now };
-                wanted.push(Wanted { seen, need });
-            }
+            let spare = match self.entries.get(&path) {
+                Some(known) => known.what == What::Later && known.stat.same_content(&seen.stat),
+                None => reporting == Reporting::Off,
+            };
+            let need = if spare { Need::Spare } else { Need::Now };
+            wanted.push(Wanted { seen, need });
         }
         let budget = Budget {
             until: Instant::now() + self.store.limits.time,
@@ -159,9 +166,9 @@ impl Shadow {
         gone: &mut Vec<PathBuf>,
         was_there: &UnseenBefore,
     ) {
-        let is_news = |path: &Path, seen: &FoundFile| match self.entries.contains_key(path) {
-            false => !was_there.holds(path, &seen.stat),
-            true => differs(&self.entries, path, seen),
+        // Known files among the found ones have changed.
+        let is_news = |path: &Path, seen: &FoundFile| {
+            self.entries.contains_key(path) || !was_there.holds(path, &seen.stat)
         };
         let spelled = |path: &Path| self.root.spelled(path);
         self.hold
@@ -183,15 +190,16 @@ impl Shadow {
         }
     }
 
-    /// Returns the known paths inside `scopes` that were not found.
-    fn unfound(&self, scopes: &[PathBuf], found: &BTreeMap<PathBuf, FoundFile>) -> Vec<PathBuf> {
+    /// Returns the known paths inside `scopes` that are not among the found files, which are sorted.
+    fn unfound(&self, scopes: &[PathBuf], found: &[FoundFile]) -> Vec<PathBuf> {
+        let is_found = |path: &PathBuf| found.binary_search_by(|seen| seen.path.cmp(path)).is_ok();
         let mut paths = BTreeSet::new();
         for scope in scopes {
             let here = |path: &&PathBuf| path.starts_with(scope);
             let known = self.entries.range(scope.clone()..).map(|(path, _)| path);
             let included = self.included.range(scope.clone()..);
             let known = known.take_while(here).chain(included.take_while(here));
-            paths.extend(known.filter(|path| !found.contains_key(*path)).cloned());
+            paths.extend(known.filter(|path| !is_found(path)).cloned());
         }
         paths.into_iter().collect()
     }
@@ -231,9 +239,9 @@ impl Shadow {
 }
 
 /// Returns whether a file must be read.
-fn differs(entries: &Entries, path: &Path, seen: &FoundFile) -> bool {
+fn differs(entries: &Entries, seen: &FoundFile) -> bool {
     entries
-        .get(path)
+        .get(&seen.path)
         .is_none_or(|known| known.stat != seen.stat || !known.settled || known.what == What::Later)
 }
 

@@ -54,17 +54,6 @@ fn too_many_files_are_reported_and_the_nearest_are_known() {
 }
 
 #[test]
-fn a_lack_of_time_is_reported() {
-    let said = "Not every change can be reviewed: only 0 files of ROOT could be examined in time; \
-                start the session in a smaller folder, or exclude files with .gitignore.";
-    check(
-        &[("a", "1")],
-        |limits| limits.time = Duration::ZERO,
-        Some(said),
-    );
-}
-
-#[test]
 fn too_much_content_is_reported_and_changes_still_are() {
     let said = "Not every change can be reviewed: the content of 1 files of ROOT is not stored, \
                 because they are too large in total; exclude files with .gitignore.";
