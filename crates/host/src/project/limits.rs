@@ -13,8 +13,8 @@ pub struct Limits {
     pub bytes: u64,
     /// Maximum size of a stored content.
     pub file_bytes: u64,
-    /// Time limit for reading files that can wait.
-    pub time: Duration,
+    /// How long a project's first checkpoint waits for contents to be copied.
+    pub copying: Duration,
     /// Maximum number of checkpoints per project.
     pub checkpoints: usize,
     /// Maximum age of a checkpoint.
@@ -38,7 +38,7 @@ impl Default for Limits {
             files: 100_000,
             bytes: 1 << 30,
             file_bytes: MAX_KEPT,
-            time: Duration::from_secs(5),
+            copying: Duration::from_secs(1),
             checkpoints: 50,
             age: Duration::from_secs(30 * 24 * 60 * 60),
             store_bytes: 2 << 30,

@@ -34,7 +34,7 @@ pub(super) enum What {
     Bytes(Blob),
     /// Too large to be stored.
     Large,
-    /// Not stored yet, for lack of time or space.
+    /// Not stored yet, or not for lack of space.
     Later,
     Link(PathBuf),
     /// The reason is a sentence fragment.

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -40,28 +40,10 @@ pub(super) struct Wanted {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// Now.
-    Now,
-    /// Only if time and space allow; otherwise later.
-    Spare,
-}
-
-/// Time and space for files that can wait.
-#[derive(Debug)]
-pub(super) struct Budget {
-    pub(super) until: Instant,
-    pub(super) bytes: AtomicU64,
-}
-
-impl Budget {
-    fn spend(&self, bytes: u64) -> bool {
-        let less = |left: u64| left.checked_sub(bytes);
-        Instant::now() < self.until
-            && self
-                .bytes
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
-                .is_ok()
-    }
+    /// Its content.
+    Content,
+    /// Its stat; its content is copied later, unless a change until then may not show in the stat.
+    Stat,
 }
 
 /// The result of reading files.
@@ -84,7 +66,7 @@ enum Problem {
 }
 
 /// Reads files, in several threads if there are many.
-pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: &Budget) -> Reads {
+pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store) -> Reads {
     let notes = Mutex::new((None, HashSet::new()));
     let report = |problem: Problem| {
         let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +79,7 @@ pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store, budget: 
             }
         }
     };
-    let read_one = |wanted: &Wanted| read(root, wanted, store, budget, &report);
+    let read_one = |wanted: &Wanted| read(root, wanted, store, &report);
     let results: Vec<Option<Entry>> = if wanted.len() < MANY {
         wanted.iter().map(read_one).collect()
     } else {
@@ -140,13 +122,7 @@ pub(super) fn in_parallel<T: Sync, R: Send>(
 }
 
 /// Reads one file; a failure of the store is reported, and the file is still recorded.
-fn read(
-    root: &Path,
-    wanted: &Wanted,
-    store: &Store,
-    budget: &Budget,
-    report: &impl Fn(Problem),
-) -> Option<Entry> {
+fn read(root: &Path, wanted: &Wanted, store: &Store, report: &impl Fn(Problem)) -> Option<Entry> {
     let now = now();
     let cap = store.limits.file_bytes;
     let path = root.join(&wanted.seen.path);
@@ -155,7 +131,7 @@ fn read(
         What::Link(fs::read_link(&path).ok()?)
     } else if stat.bytes > cap {
         What::Large
-    } else if wanted.need == Need::Spare && !budget.spend(stat.bytes) {
+    } else if wanted.need == Need::Stat && is_settled(&stat, now) {
         What::Later
     } else {
         match bytes_of(&path, cap) {
@@ -315,14 +291,10 @@ mod tests {
                 stat,
                 is_link: false,
             },
-            need: Need::Now,
+            need: Need::Content,
         };
         let store = Store::new(&folder.path().join("store"), Limits::default());
-        let budget = Budget {
-            until: Instant::now(),
-            bytes: AtomicU64::new(0),
-        };
-        let torn = || read_all(folder.path(), vec![wanted()], &store, &budget).torn;
+        let torn = || read_all(folder.path(), vec![wanted()], &store).torn;
         assert_eq!(torn(), HashSet::new());
         fs::write(&path, "").expect("it can be truncated");
         assert_eq!(torn(), HashSet::from(["a".into()]));

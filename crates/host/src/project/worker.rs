@@ -52,6 +52,7 @@ pub(super) async fn run(
         store,
         wakeups: Wakeups::new(&root, git.clone(), &kit),
         held: None,
+        is_copying: false,
         root,
         kit,
     };
@@ -68,6 +69,10 @@ pub(super) async fn run(
             due = worker.wakeups.next() => {
                 guarded(PLACE, &inbox, worker.attend(due)).await;
             }
+            // Last, so that copying delays nothing else by more than one slice.
+            () = std::future::ready(()), if worker.is_copying => {
+                guarded(PLACE, &inbox, worker.copy()).await;
+            }
         }
     }
 }
@@ -81,6 +86,8 @@ struct Worker {
     wakeups: Wakeups,
     /// Paths that the last look postponed.
     held: Option<PostponedPaths>,
+    /// Contents are left to copy.
+    is_copying: bool,
     kit: Kit,
 }
 
@@ -95,10 +102,12 @@ impl Worker {
             shadow.include(tracked.clone());
             let kept = shadow.keep().map(|_| lease.map(|_| ()));
             let trouble = kept.map_or_else(Some, Result::err);
-            (shadow.folders().collect(), tracked, trouble)
+            let is_copying = shadow.is_copying();
+            (shadow.folders().collect(), tracked, trouble, is_copying)
         };
         let open = self.on_shadow("opening a project", open).await;
-        let (folders, tracked, trouble) = open.unwrap_or_default();
+        let (folders, tracked, trouble, is_copying) = open.unwrap_or_default();
+        self.is_copying = is_copying;
         self.warn(trouble);
         self.take_over().await;
         self.wakeups.start(folders, tracked).await;
@@ -214,11 +223,16 @@ impl Worker {
             Where::Everything => "everything".to_owned(),
             Where::At(paths) => format!("{} paths", paths.len()),
         };
-        let work = move |shadow: &mut Shadow| match place {
-            Where::Everything => shadow.look_all(),
-            Where::At(paths) => shadow.look(&paths.into_iter().collect::<Vec<_>>()),
+        let work = move |shadow: &mut Shadow| {
+            let looked = match place {
+                Where::Everything => shadow.look_all(),
+                Where::At(paths) => shadow.look(&paths.into_iter().collect::<Vec<_>>()),
+            };
+            (looked, shadow.is_copying())
         };
-        let mut looked = self.on_shadow("looking at a project", work).await?;
+        let looked = self.on_shadow("looking at a project", work).await?;
+        let (mut looked, is_copying) = looked;
+        self.is_copying = is_copying;
         self.wakeups.hold(looked.held.as_ref());
         let took = start.elapsed();
         self.held = looked.held.take();
@@ -296,6 +310,16 @@ impl Worker {
                 kit.log.line(Level::Warn, "project", &line);
             }
         });
+    }
+
+    /// Copies more of the contents that are not stored yet.
+    async fn copy(&mut self) {
+        let copied = self.on_shadow("copying files", Shadow::copy).await;
+        self.is_copying = copied == Some(true);
+        if !self.is_copying {
+            let kept = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
+            self.warn(kept.and_then(Result::err));
+        }
     }
 }
 

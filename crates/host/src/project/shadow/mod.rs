@@ -3,6 +3,7 @@
 //! Invariant: applying [`Looked::changes`] in order to the known state gives the state found; no
 //! change is reported twice, and a file that could not be examined is not a change.
 
+mod copies;
 mod update;
 
 use std::collections::BTreeSet;
@@ -42,6 +43,8 @@ pub(super) struct Shadow {
     last_look: i128,
     gaps: Gaps,
     hold: Postponed,
+    /// Contents of files before this path are stored, as far as space allows; `None` if all are.
+    uncopied: Option<PathBuf>,
     /// The checkpoint that equals `entries`, if any.
     kept: Option<PathBuf>,
     /// This Neovim's lease on the project.
@@ -86,6 +89,7 @@ impl Shadow {
             last_look: 0,
             gaps: Gaps::default(),
             hold: Postponed::new(writers),
+            uncopied: None,
             kept: None,
             lease: None,
         }
@@ -104,7 +108,9 @@ impl Shadow {
                 self.build_upon();
             }
         }
-        self.look_at_all(Reporting::Off)
+        let looked = self.look_at_all(Reporting::Off);
+        self.copy_for_now();
+        looked
     }
 
     /// Compares these paths with their known state; a folder includes everything below it.
@@ -168,11 +174,12 @@ impl Shadow {
             is_hidden && !self.entries.contains_key(path)
         };
         let new: Vec<PathBuf> = paths.iter().filter(|path| is_new(path)).cloned().collect();
-        self.included.extend(paths);
+        self.included.extend(paths.iter().cloned());
         if !new.is_empty() {
             let folders = RealFolders::default();
             self.update(Scan::default(), &new, &mut rules, folders, Reporting::Off);
         }
+        self.copy_first(&paths);
     }
 
     /// Returns the walked folders, including the root, as the core spells them.
@@ -218,6 +225,7 @@ impl Shadow {
         self.gaps.is_cut = is_cut;
         self.gaps.unseen = unseen;
         self.last_look = begun;
+        self.copy_all();
         looked
     }
 
@@ -250,12 +258,8 @@ impl Shadow {
     pub(super) fn limited(&mut self) -> Option<String> {
         let later = |entry: &&Entry| entry.what == What::Later;
         self.gaps.later = self.entries.values().filter(later).count();
+        self.gaps.is_copying = self.is_copying();
         self.gaps.words(self.root.path(), self.entries.len())
-    }
-
-    fn bytes_kept(&self) -> u64 {
-        let kept = self.entries.values().filter(|entry| entry.blob().is_some());
-        kept.map(|entry| entry.stat.bytes).sum()
     }
 
     fn rules(&self) -> Rules {

@@ -3,16 +3,14 @@
 //! Invariant: an entry is replaced only after reading the file; postponed files keep their
 //! known entry.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
-use std::time::Instant;
 
 use super::{Looked, Reporting, Shadow};
 use crate::project::compare::{differences, is_same};
 use crate::project::gaps::UnseenBefore;
 use crate::project::manifest::{Entries, Entry, What};
-use crate::project::reading::{Budget, Need, Wanted, read_all};
+use crate::project::reading::{Need, Wanted, read_all};
 use crate::project::rules::Rules;
 use crate::project::scan::{Access, FoundFile, PathKind, RealFolders, Scan, path_kind};
 
@@ -69,12 +67,14 @@ impl Shadow {
             self.set_aside(&mut found, &mut gone, &was_there);
         }
         let read = self.read(found, reporting, &mut gone);
-        let mut changes = differences(&self.entries, read.changed, &gone, &self.store);
-        changes.retain(|change| {
-            let after = change.after.as_ref().filter(|_| change.before.is_none());
-            !after.is_some_and(|after| was_there.holds(&change.path, &after.stat))
-        });
         if reporting == Reporting::On {
+            self.take_uncopied(&read, &gone);
+            let mut changes = differences(&self.entries, read.clone(), &gone, &self.store);
+            changes.retain(|change| {
+                let after = change.after.as_ref().filter(|_| change.before.is_none());
+                !after.is_some_and(|after| was_there.holds(&change.path, &after.stat))
+            });
+            looked.changes = changes;
             looked.held = self.held();
         }
         for path in &gone {
@@ -84,10 +84,7 @@ impl Shadow {
                 .filter(|_| !self.entries.contains_key(path));
             self.entries.remove(path);
         }
-        self.take_over(read.entries);
-        if reporting == Reporting::On {
-            looked.changes = changes;
-        }
+        self.take_over(read);
         looked
     }
 
@@ -125,33 +122,26 @@ impl Shadow {
         found: BTreeMap<PathBuf, FoundFile>,
         reporting: Reporting,
         gone: &mut Vec<PathBuf>,
-    ) -> Read {
-        let mut wanted = Vec::new();
-        for (path, seen) in found {
-            let spare = match self.entries.get(&path) {
-                Some(known) => known.what == What::Later && known.stat.same_content(&seen.stat),
-                None => reporting == Reporting::Off,
-            };
-            let need = if spare { Need::Spare } else { Need::Now };
-            wanted.push(Wanted { seen, need });
-        }
-        let budget = Budget {
-            until: Instant::now() + self.store.limits.time,
-            bytes: AtomicU64::new(self.store.limits.bytes.saturating_sub(self.bytes_kept())),
+    ) -> Vec<(PathBuf, Entry)> {
+        let need = match reporting {
+            Reporting::On => Need::Content,
+            Reporting::Off => Need::Stat,
         };
-        let reads = read_all(self.root.path(), wanted, &self.store, &budget);
+        let wanted = found.into_values().map(|seen| Wanted { seen, need });
+        let wanted: Vec<Wanted> = wanted.collect();
+        if wanted.is_empty() {
+            return vec![];
+        }
+        let reads = read_all(self.root.path(), wanted, &self.store);
         self.gaps.trouble = reads.trouble;
-        let mut read = Read::default();
+        let mut read = Vec::new();
         for (seen, entry) in reads.entries {
             match entry {
                 Some(_)
                     if reporting == Reporting::On
                         && reads.torn.contains(&seen.path)
                         && self.hold.hold(&seen.path) => {}
-                Some(entry) => {
-                    read.changed.push((seen.path.clone(), entry.clone()));
-                    read.entries.push((seen.path, entry));
-                }
+                Some(entry) => read.push((seen.path, entry)),
                 None if self.entries.contains_key(&seen.path) => gone.push(seen.path),
                 None => {}
             }
@@ -173,6 +163,24 @@ impl Shadow {
         let spelled = |path: &Path| self.root.spelled(path);
         self.hold
             .set_aside(&self.entries, found, gone, is_news, spelled);
+    }
+
+    /// Takes earlier contents that were not copied from files that still have them, perhaps under
+    /// another name.
+    fn take_uncopied(&mut self, read: &[(PathBuf, Entry)], gone: &[PathBuf]) {
+        let by_inode: HashMap<u64, &Entry> = read
+            .iter()
+            .map(|(_, entry)| (entry.stat.inode, entry))
+            .collect();
+        for path in read.iter().map(|(path, _)| path).chain(gone) {
+            if let Some(known) = self.entries.get_mut(path)
+                && known.what == What::Later
+                && let Some(now) = by_inode.get(&known.stat.inode)
+                && known.stat.same_content(&now.stat)
+            {
+                known.what = now.what.clone();
+            }
+        }
     }
 
     fn take_over(&mut self, read: Vec<(PathBuf, Entry)>) {
@@ -242,14 +250,7 @@ impl Shadow {
 fn differs(entries: &Entries, seen: &FoundFile) -> bool {
     entries
         .get(&seen.path)
-        .is_none_or(|known| known.stat != seen.stat || !known.settled || known.what == What::Later)
-}
-
-/// The files read by a look.
-#[derive(Debug, Default)]
-struct Read {
-    changed: Vec<(PathBuf, Entry)>,
-    entries: Vec<(PathBuf, Entry)>,
+        .is_none_or(|known| known.stat != seen.stat || !known.settled)
 }
 
 #[cfg(test)]

@@ -69,6 +69,30 @@ fn too_much_content_is_reported_and_changes_still_are() {
 }
 
 #[test]
+fn the_first_checkpoint_does_not_wait_until_all_is_copied() {
+    const COUNT: usize = 2000;
+    let work = Work::with(&[], |config| config.limits.project.copying = Duration::ZERO);
+    for n in 0..COUNT {
+        work.file(&format!("d/{n:04}"), n.to_string());
+    }
+    work.settle("d/1999");
+    let root = work.root.clone();
+    work.run.host.run(HostEffect::OpenProject { root });
+    let limited = || work.checkpoint().1.expect("a checkpoint").limited;
+    let said = limited().expect("not all is copied");
+    let rest = format!(
+        " files of {} is still being copied; a file that is changed before is shown without its \
+         earlier content.",
+        work.root.display()
+    );
+    assert!(said.ends_with(&rest), "{said}");
+    wait_for("all to be copied", || limited().is_none());
+    assert_eq!(work.blobs().len(), COUNT);
+    work.file("d/1999", "2");
+    assert_eq!(work.changes(), [r#"d/1999: "1999" > "2""#]);
+}
+
+#[test]
 fn large_files_are_reported_by_size() {
     let work = Work::new(&[]);
     work.file("a", vec![b'a'; 6 << 20]);

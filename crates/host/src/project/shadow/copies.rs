@@ -1,0 +1,243 @@
+//! Copies the contents of files that have not changed since they were found, a slice at a time.
+//!
+//! Invariant: a content is stored for a file only if the file is still the one that was found; a
+//! file that has changed since is left to the next look.
+
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::Shadow;
+use crate::project::manifest::{Entry, What};
+use crate::project::reading::{Need, Wanted, read_all};
+use crate::project::scan::FoundFile;
+
+/// Maximum number of files per slice.
+const FILES: usize = 512;
+
+/// Size of contents from which a slice is full.
+const BYTES: u64 = 8 << 20;
+
+impl Shadow {
+    /// Begins to copy all contents that are not stored and for which there is space.
+    pub(super) fn copy_all(&mut self) {
+        let mut space = self.space();
+        let mut entries = self.entries.iter();
+        let first = entries.find_map(|(path, entry)| wants_copy(path, entry, &mut space));
+        self.uncopied = first.map(|wanted| wanted.seen.path);
+    }
+
+    /// Copies for as long as a prompt may wait.
+    pub(super) fn copy_for_now(&mut self) {
+        let until = Instant::now() + self.store.limits.copying;
+        while self.copy() && Instant::now() < until {}
+    }
+
+    /// Copies some of the contents; returns whether more are left.
+    pub(in crate::project) fn copy(&mut self) -> bool {
+        let wanted = self.next_slice();
+        self.copy_these(wanted);
+        self.is_copying()
+    }
+
+    /// Returns whether contents are left to copy.
+    pub(in crate::project) fn is_copying(&self) -> bool {
+        self.uncopied.is_some()
+    }
+
+    /// Copies these files first: an agent may be about to change them.
+    pub(super) fn copy_first(&mut self, paths: &[PathBuf]) {
+        let mut space = self.space();
+        let wanted = paths
+            .iter()
+            .filter_map(|path| wants_copy(path, self.entries.get(path)?, &mut space));
+        let wanted = wanted.collect();
+        self.copy_these(wanted);
+    }
+
+    fn copy_these(&mut self, wanted: Vec<Wanted>) {
+        if wanted.is_empty() {
+            return;
+        }
+        let reads = read_all(self.root.path(), wanted, &self.store);
+        for (seen, entry) in reads.entries {
+            if let (Some(entry), Some(known)) = (entry, self.entries.get_mut(&seen.path))
+                && entry.stat == known.stat
+                && entry.what != What::Later
+                && !reads.torn.contains(&seen.path)
+            {
+                *known = entry;
+                self.kept = None;
+            }
+        }
+        if reads.trouble.is_some() {
+            // The next full look tries again.
+            self.uncopied = None;
+        }
+        self.gaps.trouble = reads.trouble;
+    }
+
+    fn next_slice(&mut self) -> Vec<Wanted> {
+        let mut wanted = Vec::new();
+        let Some(from) = self.uncopied.take() else {
+            return wanted;
+        };
+        let (mut bytes, mut space) = (0, self.space());
+        let rest = (Bound::Included(from), Bound::Unbounded);
+        for (path, entry) in self.entries.range::<PathBuf, _>(rest) {
+            if let Some(wants) = wants_copy(path, entry, &mut space) {
+                if wanted.len() == FILES || bytes >= BYTES {
+                    self.uncopied = Some(wants.seen.path);
+                    break;
+                }
+                bytes += wants.seen.stat.bytes;
+                wanted.push(wants);
+            }
+        }
+        wanted
+    }
+
+    /// Returns the space that is left for copies, in bytes.
+    fn space(&self) -> u64 {
+        let kept = self.entries.values().filter(|entry| entry.blob().is_some());
+        let kept: u64 = kept.map(|entry| entry.stat.bytes).sum();
+        self.store.limits.bytes.saturating_sub(kept)
+    }
+}
+
+/// Returns the file to copy if its content is not stored yet and there is space for it.
+fn wants_copy(path: &Path, entry: &Entry, space: &mut u64) -> Option<Wanted> {
+    let is_uncopied = entry.what == What::Later;
+    *space = is_uncopied.then(|| space.checked_sub(entry.stat.bytes))??;
+    let seen = FoundFile {
+        path: path.to_owned(),
+        stat: entry.stat,
+        is_link: false,
+    };
+    let need = Need::Content;
+    Some(Wanted { seen, need })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::project::limits::Limits;
+    use crate::project::store::Store;
+    use crate::quiescence::{Quiescence, Writers};
+    use acp_core::spine::project::Body;
+
+    /// The number of files, more than one slice; all but the first ones are uncopied.
+    const COUNT: usize = FILES + 10;
+
+    struct Folder {
+        shadow: Shadow,
+        root: PathBuf,
+        _folder: tempfile::TempDir,
+    }
+
+    /// Opens a folder of files that are too many to copy at once.
+    fn open() -> Folder {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("p");
+        fs::create_dir(&root).expect("a folder");
+        for n in 0..COUNT {
+            fs::write(root.join(format!("{n:03}")), n.to_string()).expect("a file");
+        }
+        let last = fs::metadata(root.join(format!("{:03}", COUNT - 1))).expect("a file");
+        let is_settled = || {
+            let age = last.modified().expect("a time").elapsed();
+            age.is_ok_and(|age| age > Duration::from_millis(60))
+        };
+        while !is_settled() {
+            std::thread::yield_now();
+        }
+        let limits = Limits {
+            copying: Duration::ZERO,
+            ..Limits::default()
+        };
+        let store = Arc::new(Store::new(&folder.path().join("s"), limits));
+        let writers = Arc::new(Writers::new(Quiescence {
+            after: Duration::ZERO,
+            ..Quiescence::default()
+        }));
+        let mut shadow = Shadow::new(root.clone(), store, None, writers);
+        shadow.open(None);
+        Folder {
+            shadow,
+            root,
+            _folder: folder,
+        }
+    }
+
+    impl Folder {
+        fn path(&self, number: usize) -> PathBuf {
+            self.root.join(format!("{number:03}"))
+        }
+
+        /// Compares the texts before the changes of a look, sorted by path; `None` for an unknown
+        /// one.
+        #[track_caller]
+        fn check(&mut self, before: &[Option<&str>]) {
+            let looked = self.shadow.look_all();
+            let changes = looked.changes.iter();
+            let changes = changes.map(|change| self.shadow.file_change(change));
+            let text = |body| match body {
+                Body::Text(text) => Some(text.text.to_string().trim_end().to_owned()),
+                Body::Bytes { blob: None, .. } => None,
+                other => panic!("{other:?}"),
+            };
+            let found: Vec<Option<String>> = changes.map(|it| text(it.before.body)).collect();
+            let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
+            assert_eq!(found, before);
+        }
+    }
+
+    #[test]
+    fn files_are_copied_slice_by_slice_and_a_tracked_one_at_once() {
+        let mut folder = open();
+        let last = folder.path(COUNT - 1);
+        folder.shadow.include(vec![last]);
+        for number in [0, COUNT - 2, COUNT - 1] {
+            fs::write(folder.path(number), "new").expect("a file");
+        }
+        let (tracked, copied) = ((COUNT - 1).to_string(), "0");
+        folder.check(&[Some(copied), None, Some(&tracked)]);
+        assert!(!folder.shadow.copy(), "all is copied");
+        fs::write(folder.path(COUNT - 3), "new").expect("a file");
+        let earlier = (COUNT - 3).to_string();
+        folder.check(&[Some(&earlier)]);
+    }
+
+    #[test]
+    fn what_was_changed_before_it_was_copied_is_not_taken_for_its_earlier_content() {
+        let mut folder = open();
+        fs::write(folder.path(COUNT - 1), "new").expect("a file");
+        assert!(!folder.shadow.copy(), "all is copied");
+        folder.check(&[None]);
+    }
+
+    #[test]
+    fn an_uncopied_file_that_was_moved_or_got_another_mode_keeps_its_content() {
+        let mut folder = open();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(folder.path(COUNT - 2), mode).expect("a mode");
+        fs::rename(folder.path(COUNT - 1), folder.root.join("z")).expect("moved");
+        let earlier = [COUNT - 2, COUNT - 1].map(|number| number.to_string());
+        folder.check(&[Some(&earlier[0]), Some(&earlier[1])]);
+    }
+
+    #[test]
+    fn contents_beyond_the_limit_are_left_out() {
+        let mut folder = open();
+        let (path, entry) = folder.shadow.entries.last_key_value().expect("a file");
+        let bytes = entry.stat.bytes;
+        assert!(wants_copy(path, entry, &mut { bytes }).is_some());
+        assert!(wants_copy(path, entry, &mut { bytes - 1 }).is_none());
+        folder.shadow.copy();
+        assert!(!folder.shadow.is_copying());
+    }
+}
