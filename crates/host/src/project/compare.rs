@@ -44,7 +44,7 @@ pub(super) fn is_same(before: &Entry, after: &Entry) -> bool {
             (What::Unreadable(_), What::Unreadable(_)) => true,
             // Without the content, the stats decide.
             (What::Large, What::Large)
-            | (What::Later, What::Later | What::Text(_) | What::Bytes(_))
+            | (What::Later | What::Git(_), What::Later | What::Text(_) | What::Bytes(_))
             | (What::Text(_) | What::Bytes(_), What::Later) => old.same_content(new),
             (before, after) => before == after,
         }

@@ -1,7 +1,7 @@
 //! Reads the user's repository with the `git` binary and never writes to it.
 //!
-//! It answers two questions: which files are tracked although `.gitignore` hides them, and which
-//! versions of the files under review the index and HEAD have.
+//! It answers which files are tracked although `.gitignore` hides them, and which versions of the
+//! files under review the index and HEAD have; `git_index` asks which contents git holds.
 //!
 //! Contents are the blobs' raw bytes: no filter, no `autocrlf`, no `working-tree-encoding`. They
 //! are returned as lines ([`DiskText`]) without line ends, so compare their `text`: a file that
@@ -39,7 +39,7 @@ const CONFIG: [&str; 4] = [
 pub(super) struct Git {
     environment: Environment,
     /// Maximum size of a content that is read.
-    cap: u64,
+    pub(super) cap: u64,
 }
 
 /// A repository, identified by its working tree: the folder that contains `.git`, with links
@@ -74,7 +74,7 @@ impl Repository {
     }
 
     /// Returns the repository that contains a folder (with links resolved).
-    fn above(folder: &Path) -> Option<Self> {
+    pub(super) fn above(folder: &Path) -> Option<Self> {
         let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
         let folder = folder.ancestors().find(has_git)?.to_owned();
         Some(Self { folder })
@@ -188,7 +188,7 @@ impl Git {
     }
 
     /// Returns git's output; `None` if git is missing or failed.
-    fn ask(&self, folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
+    pub(super) fn ask(&self, folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
         let mut command = self.command(folder)?;
         command.args(args).stdin(Stdio::null());
         let output = command.output().ok()?;
@@ -201,12 +201,21 @@ impl Git {
         mode: &str,
         questions: Vec<Vec<u8>>,
     ) -> Option<CatFile> {
-        let mut command = self.command(&repository.folder)?;
+        self.cat_file_in(&repository.folder, mode, questions)
+    }
+
+    pub(super) fn cat_file_in(
+        &self,
+        folder: &Path,
+        mode: &str,
+        questions: Vec<Vec<u8>>,
+    ) -> Option<CatFile> {
+        let mut command = self.command(folder)?;
         command.args(["cat-file", mode]).stdin(Stdio::piped());
         CatFile::start(command, questions).ok()
     }
 
-    fn command(&self, folder: &Path) -> Option<Command> {
+    pub(super) fn command(&self, folder: &Path) -> Option<Command> {
         let mut command = tool("git", folder, &self.environment)?;
         // If Neovim was started by `git commit`, the GIT_* variables refer to that commit.
         for name in self.environment.names() {
@@ -238,14 +247,14 @@ fn is_kept(name: &OsStr) -> bool {
 }
 
 /// A `git cat-file` that answers queries in order.
-struct CatFile {
+pub(super) struct CatFile {
     child: Child,
     answers: BufReader<ChildStdout>,
 }
 
-struct Blob {
+pub(super) struct Blob {
     oid: Oid,
-    bytes: u64,
+    pub(super) bytes: u64,
 }
 
 impl CatFile {
@@ -267,7 +276,7 @@ impl CatFile {
     }
 
     /// Reads the header of the next object; `None` if it is missing or not a blob.
-    fn answer(&mut self) -> io::Result<Option<Blob>> {
+    pub(super) fn answer(&mut self) -> io::Result<Option<Blob>> {
         let mut line = Vec::new();
         self.answers.read_until(b'\n', &mut line)?;
         if line.pop() != Some(b'\n') {
@@ -289,7 +298,7 @@ impl CatFile {
     }
 
     /// Reads the content after a header; `None` if it is larger than `cap`.
-    fn content(&mut self, bytes: u64, cap: u64) -> io::Result<Option<Vec<u8>>> {
+    pub(super) fn content(&mut self, bytes: u64, cap: u64) -> io::Result<Option<Vec<u8>>> {
         let mut content = Vec::new();
         let mut rest = (&mut self.answers).take(bytes);
         if bytes > cap {
@@ -321,4 +330,10 @@ impl Drop for CatFile {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Returns a git that is not there.
+#[cfg(test)]
+pub(super) fn no_git() -> Git {
+    Git::new(Environment::from_variables([]), 0)
 }

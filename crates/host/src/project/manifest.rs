@@ -1,7 +1,7 @@
 //! The known state of each file of a project, and its encoding.
 //!
-//! Invariant: [`decode`] returns exactly what [`encode`] was given, or nothing if the manifest is
-//! incomplete or damaged.
+//! Invariant: [`decode`] returns exactly what [`encode`] was given, except that contents in git are
+//! not stored yet; or nothing if the manifest is incomplete or damaged.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use super::codec::{Reader, put_bytes, put_number, put_path, put_time, seal, unseal};
+use super::git_index::Object;
 use acp_core::spine::event::Stamp;
 use acp_core::spine::project::Blob;
 
@@ -36,6 +37,8 @@ pub(super) enum What {
     Large,
     /// Not stored yet, or not for lack of space.
     Later,
+    /// Git's object database has it.
+    Git(Object),
     Link(PathBuf),
     /// The reason is a sentence fragment.
     Unreadable(String),
@@ -124,7 +127,8 @@ pub(super) fn encode(entries: &Entries) -> Vec<u8> {
             What::Text(blob) => (0, &blob.0),
             What::Bytes(blob) => (1, &blob.0),
             What::Large => (2, &[]),
-            What::Later => (3, &[]),
+            // Git may have dropped it by the next start.
+            What::Later | What::Git(_) => (3, &[]),
             What::Link(to) => (4, to.as_os_str().as_bytes()),
             What::Unreadable(why) => (5, why.as_bytes()),
         };

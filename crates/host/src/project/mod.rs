@@ -16,6 +16,7 @@ mod excludes;
 mod gaps;
 mod gather;
 mod git;
+mod git_index;
 mod git_queries;
 mod lease;
 mod limits;

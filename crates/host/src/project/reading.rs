@@ -23,7 +23,7 @@ use acp_core::text::format::Format;
 use acp_edge::paths::is_missing;
 
 /// Clock granularity of a file system with nanoseconds: the kernel's tick.
-const TICK_NS: i128 = 50_000_000;
+pub(super) const TICK_NS: i128 = 50_000_000;
 /// Clock granularity of a file system without nanoseconds.
 const SECONDS_NS: i128 = 2_000_000_000;
 
@@ -213,7 +213,7 @@ pub(super) fn is_settled(stat: &Stat, now: i128) -> bool {
     nanoseconds(stat.changed) + grain < now
 }
 
-fn nanoseconds((seconds, nanos): (i64, i64)) -> i128 {
+pub(super) fn nanoseconds((seconds, nanos): (i64, i64)) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
 }
 
@@ -241,7 +241,7 @@ pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileSt
             bytes,
             blob: Some(*blob),
         },
-        What::Large | What::Later => Body::Bytes { bytes, blob: None },
+        What::Large | What::Later | What::Git(_) => Body::Bytes { bytes, blob: None },
         What::Link(to) => Body::Link(to.clone()),
         What::Unreadable(why) => {
             Body::Unreadable(format!("{} was not read: {why}", path.display()))

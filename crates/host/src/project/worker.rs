@@ -47,6 +47,7 @@ pub(super) async fn run(
             Arc::clone(&store),
             excludes,
             Arc::clone(&kit.writers),
+            git.clone(),
         ))),
         keeper,
         store,

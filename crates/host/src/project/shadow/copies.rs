@@ -27,6 +27,15 @@ impl Shadow {
         self.uncopied = first.map(|wanted| wanted.seen.path);
     }
 
+    /// Returns whether the contents to copy are more than one slice.
+    pub(super) fn has_many_to_copy(&mut self) -> bool {
+        let from = self.uncopied.clone();
+        self.next_slice();
+        let has_many = self.is_copying();
+        self.uncopied = from;
+        has_many
+    }
+
     /// Copies for as long as a prompt may wait.
     pub(super) fn copy_for_now(&mut self) {
         let until = Instant::now() + self.store.limits.copying;
@@ -125,6 +134,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::project::git::no_git;
     use crate::project::limits::Limits;
     use crate::project::store::Store;
     use crate::quiescence::{Quiescence, Writers};
@@ -164,7 +174,7 @@ mod tests {
             after: Duration::ZERO,
             ..Quiescence::default()
         }));
-        let mut shadow = Shadow::new(root.clone(), store, None, writers);
+        let mut shadow = Shadow::new(root.clone(), store, None, writers, no_git());
         shadow.open(None);
         Folder {
             shadow,

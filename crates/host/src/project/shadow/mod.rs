@@ -3,6 +3,7 @@
 //! Invariant: applying [`Looked::changes`] in order to the known state gives the state found; no
 //! change is reported twice, and a file that could not be examined is not a change.
 
+mod committed;
 mod copies;
 mod update;
 
@@ -14,6 +15,7 @@ use super::checkpoints;
 use super::compare::Difference;
 use super::gaps::Gaps;
 use super::gather::PostponedPaths;
+use super::git::Git;
 use super::lease::Lease;
 use super::manifest::{Entries, Entry, What};
 use super::postponed::Postponed;
@@ -43,6 +45,7 @@ pub(super) struct Shadow {
     last_look: i128,
     gaps: Gaps,
     hold: Postponed,
+    git: Git,
     /// Contents of files before this path are stored, as far as space allows; `None` if all are.
     uncopied: Option<PathBuf>,
     /// The checkpoint that equals `entries`, if any.
@@ -78,6 +81,7 @@ impl Shadow {
         store: Arc<Store>,
         excludes: Option<PathBuf>,
         writers: Arc<Writers>,
+        git: Git,
     ) -> Self {
         Self {
             root: Root::new(root),
@@ -89,6 +93,7 @@ impl Shadow {
             last_look: 0,
             gaps: Gaps::default(),
             hold: Postponed::new(writers),
+            git,
             uncopied: None,
             kept: None,
             lease: None,
@@ -109,6 +114,9 @@ impl Shadow {
             }
         }
         let looked = self.look_at_all(Reporting::Off);
+        if self.has_many_to_copy() {
+            self.find_in_git();
+        }
         self.copy_for_now();
         looked
     }

@@ -69,6 +69,7 @@ impl Shadow {
         let read = self.read(found, reporting, &mut gone);
         if reporting == Reporting::On {
             self.take_uncopied(&read, &gone);
+            self.take_from_git(read.iter().map(|(path, _)| path).chain(&gone));
             let mut changes = differences(&self.entries, read.clone(), &gone, &self.store);
             changes.retain(|change| {
                 let after = change.after.as_ref().filter(|_| change.before.is_none());
@@ -259,6 +260,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::project::git::no_git;
     use crate::project::limits::Limits;
     use crate::project::store::Store;
 
@@ -275,7 +277,7 @@ mod tests {
         file.set_modified(std::time::UNIX_EPOCH)
             .expect("long still");
         let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
-        let mut shadow = Shadow::new(root, Arc::clone(&store), None, Arc::default());
+        let mut shadow = Shadow::new(root, Arc::clone(&store), None, Arc::default(), no_git());
         shadow.open(None);
         let entry = shadow.entries.get_mut(Path::new("a")).expect("known");
         entry.what = What::Text(store.put(b"old").expect("kept"));

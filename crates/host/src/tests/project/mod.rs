@@ -4,6 +4,7 @@
 //! quotes, or `-` for a missing file; the mode is given only where it differs.
 
 mod changes;
+mod committed;
 mod hidden;
 mod histories;
 mod kept;

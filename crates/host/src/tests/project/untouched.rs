@@ -9,10 +9,10 @@ use std::process::Command;
 use super::*;
 
 /// Inode, mode, times, content.
-type Print = (u64, u32, [i64; 4], Vec<u8>);
+pub(super) type Print = (u64, u32, [i64; 4], Vec<u8>);
 
 /// Returns the state of everything below a folder.
-fn print(folder: &Path) -> BTreeMap<PathBuf, Print> {
+pub(super) fn print(folder: &Path) -> BTreeMap<PathBuf, Print> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -1,0 +1,59 @@
+//! Contents that git holds: they are not copied, and are read from git when the file changes.
+//!
+//! Only the repository of the root counts: one below may be removed together with its objects.
+//!
+//! Invariant: an entry says that git holds its content only if the index said so of a file with the
+//! entry's stat; before a change is compared or reported, the content is in the store.
+
+use std::path::PathBuf;
+
+use super::Shadow;
+use crate::project::git::Repository;
+use crate::project::git_index::{Indexed, Object};
+use crate::project::manifest::What;
+use crate::project::reading::is_text;
+use crate::project::store::Loss;
+
+impl Shadow {
+    /// Records which of the uncopied contents git holds.
+    pub(super) fn find_in_git(&mut self) {
+        if Repository::above(self.root.real()).is_none() {
+            return;
+        }
+        for Indexed { path, object, stat } in self.git.indexed(self.root.path()) {
+            if let Some(known) = self.entries.get_mut(&path)
+                && known.what == What::Later
+                && stat.is_of(&known.stat)
+            {
+                known.what = What::Git(object);
+            }
+        }
+    }
+
+    /// Stores the contents of these files as far as git holds them.
+    pub(super) fn take_from_git<'a>(&mut self, paths: impl Iterator<Item = &'a PathBuf>) {
+        let object = |path: &'a PathBuf| match self.entries.get(path)?.what {
+            What::Git(object) => Some((path, object)),
+            _ => None,
+        };
+        let (paths, objects): (Vec<&PathBuf>, Vec<Object>) = paths.filter_map(object).unzip();
+        if paths.is_empty() {
+            return;
+        }
+        let mut contents = self.git.each_content(self.root.path(), &objects);
+        for path in paths {
+            let content = contents.next().unwrap_or(Err(Loss::Gone));
+            let what = content.map_err(|loss| loss.words()).and_then(|bytes| {
+                match self.store.put(&bytes) {
+                    Ok(blob) if is_text(&bytes) => Ok(What::Text(blob)),
+                    Ok(blob) => Ok(What::Bytes(blob)),
+                    Err(error) => Err(error.to_string()),
+                }
+            });
+            if let Some(known) = self.entries.get_mut(path) {
+                known.what = what.unwrap_or_else(What::Unreadable);
+                self.kept = None;
+            }
+        }
+    }
+}
