@@ -143,7 +143,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Entries> {
     let bytes = unseal(MAGIC, bytes)?;
     let mut from = Reader(&bytes);
     let count = from.number()?;
-    let mut entries = Entries::new();
+    let mut entries = Vec::new();
     for _ in 0..count {
         let path = from.path()?;
         let stat = take_stat(&mut from)?;
@@ -162,9 +162,10 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Entries> {
             what,
             settled,
         };
-        entries.insert(path, entry);
+        entries.push((path, entry));
     }
-    from.is_empty().then_some(entries)
+    // Built at once, the map takes half the memory.
+    from.is_empty().then(|| entries.into_iter().collect())
 }
 
 fn put_stat(out: &mut Vec<u8>, stat: &Stat) {

@@ -185,6 +185,12 @@ impl Shadow {
     }
 
     fn take_over(&mut self, read: Vec<(PathBuf, Entry)>) {
+        if self.entries.is_empty() {
+            // Sorted and built at once, the map takes half the memory.
+            self.kept = self.kept.take().filter(|_| read.is_empty());
+            self.entries = read.into_iter().collect();
+            return;
+        }
         for (path, mut entry) in read {
             if let Some(known) = self.entries.get(&path) {
                 if entry.what == What::Later && is_same(known, &entry) {
