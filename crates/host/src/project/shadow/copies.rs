@@ -13,10 +13,14 @@ use crate::project::reading::{Need, Wanted, read_all};
 use crate::project::scan::FoundFile;
 
 /// Maximum number of files per slice.
-const FILES: usize = 512;
+const FILES: usize = 128;
 
 /// Size of contents from which a slice is full.
-const BYTES: u64 = 8 << 20;
+const BYTES: u64 = 2 << 20;
+
+/// Number of files, and size of contents, beyond which git is asked first.
+const MANY_FILES: usize = 512;
+const MANY_BYTES: u64 = 8 << 20;
 
 impl Shadow {
     /// Begins to copy all contents that are not stored and for which there is space.
@@ -27,13 +31,16 @@ impl Shadow {
         self.uncopied = first.map(|wanted| wanted.seen.path);
     }
 
-    /// Returns whether the contents to copy are more than one slice.
-    pub(super) fn has_many_to_copy(&mut self) -> bool {
-        let from = self.uncopied.clone();
-        self.next_slice();
-        let has_many = self.is_copying();
-        self.uncopied = from;
-        has_many
+    /// Returns whether asking git takes less time than copying.
+    pub(super) fn has_many_to_copy(&self) -> bool {
+        let (mut files, mut bytes) = (0, 0);
+        self.entries.values().any(|entry| {
+            if entry.what == What::Later {
+                files += 1;
+                bytes += entry.stat.bytes;
+            }
+            files > MANY_FILES || bytes > MANY_BYTES
+        })
     }
 
     /// Copies for as long as a prompt may wait.

@@ -197,9 +197,14 @@ impl Shadow {
 
     /// Stores the state of all files as a checkpoint; returns their number.
     ///
+    /// While contents are being copied, nothing is stored: it would be outdated at once.
+    ///
     /// # Errors
     /// A sentence.
     pub(super) fn keep(&mut self) -> Result<usize, String> {
+        if self.is_copying() && self.gaps.trouble.is_none() {
+            return Ok(self.entries.len());
+        }
         let kept = self.kept.take();
         let kept = kept.filter(|path| checkpoints::freshen(path));
         let path = match kept {
@@ -266,7 +271,7 @@ impl Shadow {
     pub(super) fn limited(&mut self) -> Option<String> {
         let later = |entry: &&Entry| entry.what == What::Later;
         self.gaps.later = self.entries.values().filter(later).count();
-        self.gaps.is_copying = self.is_copying();
+        self.gaps.is_copying = self.is_copying() && self.gaps.trouble.is_none();
         self.gaps.words(self.root.path(), self.entries.len())
     }
 
