@@ -290,6 +290,7 @@ mod tests {
                 path: "a".into(),
                 stat,
                 is_link: false,
+                is_shared: false,
             },
             need: Need::Content,
         };

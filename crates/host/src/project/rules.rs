@@ -139,16 +139,30 @@ impl Rules {
 
     /// Returns the rules of the folders between the root and the top of its repository.
     fn levels_above(&self) -> Option<Arc<Level>> {
-        let is_repository = |folder: &&Path| folder.join(".git").exists();
-        if is_repository(&self.root.as_path()) {
-            return None;
-        }
-        let mut folders: Vec<&Path> = self.root.ancestors().skip(1).collect();
-        let top = folders.iter().position(is_repository)?;
-        folders.truncate(top + 1);
-        folders.into_iter().rev().fold(None, |above, folder| {
+        let above = self.folders_above();
+        above.into_iter().rev().fold(None, |above, folder| {
             Some(Arc::new(self.read_level(folder, above, false)))
         })
+    }
+
+    /// Returns the folders between the root and the top of its repository, nearest first.
+    fn folders_above(&self) -> Vec<&Path> {
+        let is_repository = |folder: &&Path| folder.join(".git").exists();
+        if is_repository(&self.root.as_path()) {
+            return vec![];
+        }
+        let folders = self.root.ancestors().skip(1);
+        let top = folders.clone().position(|folder| is_repository(&folder));
+        folders.take(top.map_or(0, |top| top + 1)).collect()
+    }
+
+    /// Returns the files with rules for the root that are not below it, except in its git folder.
+    pub(super) fn outer_files(&self) -> Vec<PathBuf> {
+        let above = self.folders_above();
+        let top = above.last().copied().unwrap_or(&self.root);
+        let exclude = git_folder(&top.join(".git")).map(|git| git.join("info/exclude"));
+        let ignore = above.iter().map(|folder| folder.join(".gitignore"));
+        ignore.chain(exclude).chain(self.excludes.clone()).collect()
     }
 
     fn read_level(&self, folder: &Path, above: Option<Arc<Level>>, is_root: bool) -> Level {

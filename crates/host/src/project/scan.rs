@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub(super) struct FoundFile {
     pub(super) path: PathBuf,
     pub(super) stat: Stat,
     pub(super) is_link: bool,
+    /// It has another name, perhaps in a folder that is not watched.
+    pub(super) is_shared: bool,
 }
 
 /// What exists at a path.
@@ -58,6 +61,7 @@ fn seen(path: PathBuf, meta: &Metadata) -> Option<FoundFile> {
         path,
         stat: Stat::of(meta),
         is_link,
+        is_shared: !is_link && meta.nlink() > 1,
     })
 }
 

@@ -268,13 +268,19 @@ impl Worker {
         Some(())
     }
 
-    /// Returns the scope of a look at a turn's beginning: what has changed since the last look, as
-    /// far as that is known.
+    /// Returns the scope of a look at a turn's beginning: what may have changed since the last look.
     async fn changed(&self) -> Where {
-        let has_gaps = |shadow: &mut Shadow| shadow.has_gaps();
-        match self.on_shadow("looking for gaps", has_gaps).await {
-            Some(false) => self.wakeups.changed().await,
-            _ => Where::Everything,
+        let unwatched = |shadow: &mut Shadow| shadow.unwatched();
+        let unwatched = self.on_shadow("looking for changes", unwatched).await;
+        let Some(unwatched) = unwatched.flatten() else {
+            return Where::Everything;
+        };
+        match self.wakeups.changed().await {
+            Where::Everything => Where::Everything,
+            Where::At(mut paths) => {
+                paths.extend(unwatched);
+                Where::At(paths)
+            }
         }
     }
 

@@ -302,6 +302,35 @@ fn a_turn_begins_with_a_look_at_what_was_reported_only() {
 }
 
 #[test]
+fn a_file_written_by_another_name_is_reported_before_a_turn_begins() {
+    let project = Project::new(&[("d/a", "one\n")]);
+    let other = project.run.path("other");
+    fs::hard_link(project.root.join("d/a"), &other).expect("a link");
+    for text in ["two\n", "three\n"] {
+        project.checkpoint(Turns::Running);
+        project.checkpoint(Turns::Over);
+        fs::write(&other, text).expect("a file");
+        project.checkpoint(Turns::Running);
+        let known = project.known.borrow();
+        let known = known.get(&project.root.join("d/a")).map(String::as_str);
+        assert_eq!(known, Some(text));
+        project.checkpoint(Turns::Over);
+    }
+}
+
+#[test]
+fn a_file_that_becomes_visible_is_reported_before_a_turn_begins() {
+    let project = Project::new(&[(".git/info/exclude", "out\n"), ("out/a", "one\n")]);
+    project.checkpoint(Turns::Running);
+    project.checkpoint(Turns::Over);
+    project.write(".git/info/exclude", "");
+    project.checkpoint(Turns::Running);
+    let known = project.known.borrow();
+    let known = known.get(&project.root.join("out/a")).map(String::as_str);
+    assert_eq!(known, Some("one\n"));
+}
+
+#[test]
 fn a_checkpoint_while_another_turn_runs_looks_at_everything() {
     let project = Project::new(&[("a", "one\n")]);
     project.checkpoint(Turns::Running);

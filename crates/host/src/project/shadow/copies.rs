@@ -129,6 +129,7 @@ fn wants_copy(path: &Path, entry: &Entry, space: &mut u64) -> Option<Wanted> {
         path: path.to_owned(),
         stat: entry.stat,
         is_link: false,
+        is_shared: false,
     };
     let need = Need::Content;
     Some(Wanted { seen, need })

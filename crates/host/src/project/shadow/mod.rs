@@ -17,7 +17,7 @@ use super::gaps::Gaps;
 use super::gather::PostponedPaths;
 use super::git::Git;
 use super::lease::Lease;
-use super::manifest::{Entries, Entry, What};
+use super::manifest::{Entries, Entry, Stat, What};
 use super::postponed::Postponed;
 use super::prune;
 use super::reading;
@@ -27,6 +27,9 @@ use super::scan::{PathKind, RealFolders, Scan, path_kind};
 use super::store::Store;
 use crate::quiescence::Writers;
 use acp_core::spine::project::FileChange;
+
+/// Maximum number of files with several names that are examined one by one.
+const MAX_SHARED: usize = 1000;
 
 /// The last known state of the files below a root.
 #[derive(Debug)]
@@ -41,6 +44,10 @@ pub(super) struct Shadow {
     /// Files that are known although rules hide them.
     included: BTreeSet<PathBuf>,
     folders: BTreeSet<PathBuf>,
+    /// Files with several names: a write by another name is reported where that is.
+    shared: BTreeSet<PathBuf>,
+    /// The rules outside of the watched folders at the last full look.
+    outer_rules: Vec<(PathBuf, Option<Stat>)>,
     /// Time of the last full look, in nanoseconds.
     last_look: i128,
     gaps: Gaps,
@@ -90,6 +97,8 @@ impl Shadow {
             entries: Entries::new(),
             included: BTreeSet::new(),
             folders: BTreeSet::new(),
+            shared: BTreeSet::new(),
+            outer_rules: Vec::new(),
             last_look: 0,
             gaps: Gaps::default(),
             hold: Postponed::new(writers),
@@ -228,6 +237,8 @@ impl Shadow {
     fn look_at_all(&mut self, reporting: Reporting) -> Looked {
         let begun = reading::now();
         let mut rules = self.rules();
+        // Before the walk: a later change differs from these.
+        self.outer_rules = outer_rules(&rules);
         let mut scan = Scan::default();
         let limit = self.store.limits.files;
         scan.walk(self.root.path(), PathBuf::new(), &mut rules, limit);
@@ -262,9 +273,19 @@ impl Shadow {
         }
     }
 
-    /// Returns whether the last full look left out files, which may change unseen.
-    pub(super) fn has_gaps(&self) -> bool {
-        self.gaps.is_cut || !self.gaps.unseen.is_empty()
+    /// Returns the paths that may change although their folder's watch reports nothing; `None` if
+    /// that is true of unknown ones, or of many.
+    pub(super) fn unwatched(&self) -> Option<Vec<PathBuf>> {
+        let is_known = !self.gaps.is_cut
+            && self.gaps.unseen.is_empty()
+            && self.outer_rules == outer_rules(&self.rules())
+            && self.shared.len() <= MAX_SHARED;
+        is_known.then(|| {
+            self.shared
+                .iter()
+                .map(|path| self.root.spelled(path))
+                .collect()
+        })
     }
 
     /// Returns the sentence on gaps in coverage.
@@ -278,4 +299,11 @@ impl Shadow {
     fn rules(&self) -> Rules {
         Rules::new(self.root.path(), self.excludes.clone(), self.store.folder())
     }
+}
+
+/// Returns the files with rules outside of the watched folders, and their stats.
+fn outer_rules(rules: &Rules) -> Vec<(PathBuf, Option<Stat>)> {
+    let stat = |path: &Path| std::fs::metadata(path).ok().map(|meta| Stat::of(&meta));
+    let files = rules.outer_files().into_iter();
+    files.map(|path| (path.clone(), stat(&path))).collect()
 }

@@ -30,7 +30,14 @@ impl Shadow {
         all_found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let unfound = self.unfound(scopes, &all_found);
         let mut found: BTreeMap<PathBuf, FoundFile> = BTreeMap::new();
+        let mut shared = std::mem::take(&mut self.shared);
+        if scopes.iter().any(|scope| scope.as_os_str().is_empty()) {
+            shared.clear();
+        }
         let mut notice = |seen: FoundFile| {
+            if seen.is_shared {
+                shared.insert(seen.path.clone());
+            }
             if differs(&self.entries, &seen) {
                 found.insert(seen.path.clone(), seen);
             }
@@ -58,6 +65,7 @@ impl Shadow {
                 PathKind::Hidden => {}
             }
         }
+        self.shared = shared;
         for path in hidden {
             self.entries.remove(&path);
             self.kept = None;
