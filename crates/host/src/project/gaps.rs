@@ -10,10 +10,10 @@ use super::reading::is_settled;
 pub(super) struct Gaps {
     /// The project has more files than the limit.
     pub(super) is_cut: bool,
-    /// Number of files whose content is not stored yet, or not for lack of space.
-    pub(super) later: usize,
-    /// Contents are still being copied.
-    pub(super) is_copying: bool,
+    /// Number of files whose content is not stored yet.
+    pub(super) uncopied: usize,
+    /// Number of files whose content is not stored for lack of space.
+    pub(super) too_large: usize,
     /// Folders that cannot be listed.
     pub(super) unseen: Vec<PathBuf>,
     /// Why contents could not be stored.
@@ -31,17 +31,18 @@ impl Gaps {
                  exclude files with .gitignore"
             ));
         }
-        if self.later > 0 && self.is_copying {
+        if self.uncopied > 0 {
             parts.push(format!(
                 "the content of {} files of {root} is still being copied; a file that is changed \
                  before is shown without its earlier content",
-                self.later
+                self.uncopied
             ));
-        } else if self.later > 0 {
+        }
+        if self.too_large > 0 {
             parts.push(format!(
                 "the content of {} files of {root} is not stored, because they are too large in total; \
                  exclude files with .gitignore",
-                self.later
+                self.too_large
             ));
         }
         if let Some(first) = self.unseen.first() {

@@ -20,7 +20,7 @@ use std::process::{Child, Stdio};
 
 use super::git::{CatFile, Git};
 use super::manifest::Stat;
-use super::reading::{TICK_NS, nanoseconds};
+use super::reading::{is_older, nanoseconds};
 use super::store::Loss;
 
 /// One line per entry of the index, before its stat.
@@ -106,11 +106,11 @@ impl Git {
         self.stream(folder, &listing, None, |from| {
             while let Some(entry) = next_entry(from)? {
                 // A file changed in the tick in which git saw it may have changed afterwards.
-                let is_young = |time| nanoseconds(time) + TICK_NS >= written;
-                let Some(file) = entry else { continue };
-                if !is_young(file.stat.modified) && !is_young(file.stat.changed) {
-                    files.push(file);
-                }
+                let is_older = |time| is_older(time, written);
+                files
+                    .extend(entry.filter(|file| {
+                        is_older(file.stat.modified) && is_older(file.stat.changed)
+                    }));
             }
             Ok(())
         })?;

@@ -23,7 +23,7 @@ use acp_core::text::format::Format;
 use acp_edge::paths::is_missing;
 
 /// Clock granularity of a file system with nanoseconds: the kernel's tick.
-pub(super) const TICK_NS: i128 = 50_000_000;
+const TICK_NS: i128 = 50_000_000;
 /// Clock granularity of a file system without nanoseconds.
 const SECONDS_NS: i128 = 2_000_000_000;
 
@@ -206,11 +206,16 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
 
 /// Returns whether any change after `now` must show in the stat.
 pub(super) fn is_settled(stat: &Stat, now: i128) -> bool {
-    let grain = match stat.changed.1 {
+    is_older(stat.changed, now)
+}
+
+/// Returns whether a time is so long ago that the clock of a file system tells it from `now`.
+pub(super) fn is_older(time: (i64, i64), now: i128) -> bool {
+    let grain = match time.1 {
         0 => SECONDS_NS,
         _ => TICK_NS,
     };
-    nanoseconds(stat.changed) + grain < now
+    nanoseconds(time) + grain < now
 }
 
 pub(super) fn nanoseconds((seconds, nanos): (i64, i64)) -> i128 {

@@ -61,6 +61,18 @@ impl Shadow {
         self.uncopied.is_some()
     }
 
+    /// Counts the files whose contents are not stored.
+    pub(super) fn count_uncopied(&mut self) {
+        let mut space = self.space();
+        let uncopied = self.entries.values();
+        let uncopied = uncopied.filter(|entry| entry.what == What::Later);
+        let (fits, too_large): (Vec<&Entry>, Vec<&Entry>) =
+            uncopied.partition(|entry| fits(entry, &mut space));
+        let is_copying = self.is_copying() && self.gaps.trouble.is_none();
+        self.gaps.uncopied = if is_copying { fits.len() } else { 0 };
+        self.gaps.too_large = too_large.len();
+    }
+
     /// Copies these files first: an agent may be about to change them.
     pub(super) fn copy_first(&mut self, paths: &[PathBuf]) {
         let mut space = self.space();
@@ -123,16 +135,22 @@ impl Shadow {
 
 /// Returns the file to copy if its content is not stored yet and there is space for it.
 fn wants_copy(path: &Path, entry: &Entry, space: &mut u64) -> Option<Wanted> {
-    let is_uncopied = entry.what == What::Later;
-    *space = is_uncopied.then(|| space.checked_sub(entry.stat.bytes))??;
-    let seen = FoundFile {
+    let seen = || FoundFile {
         path: path.to_owned(),
         stat: entry.stat,
         is_link: false,
         is_shared: false,
     };
     let need = Need::Content;
-    Some(Wanted { seen, need })
+    let is_wanted = entry.what == What::Later && fits(entry, space);
+    is_wanted.then(|| Wanted { seen: seen(), need })
+}
+
+/// Returns whether there is space for a file's content; takes it.
+fn fits(entry: &Entry, space: &mut u64) -> bool {
+    let left = space.checked_sub(entry.stat.bytes);
+    *space = left.unwrap_or(*space);
+    left.is_some()
 }
 
 #[cfg(test)]

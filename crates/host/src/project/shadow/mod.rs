@@ -17,7 +17,7 @@ use super::gaps::Gaps;
 use super::gather::PostponedPaths;
 use super::git::Git;
 use super::lease::Lease;
-use super::manifest::{Entries, Entry, Stat, What};
+use super::manifest::{Entries, Stat};
 use super::postponed::Postponed;
 use super::prune;
 use super::reading;
@@ -290,9 +290,7 @@ impl Shadow {
 
     /// Returns the sentence on gaps in coverage.
     pub(super) fn limited(&mut self) -> Option<String> {
-        let later = |entry: &&Entry| entry.what == What::Later;
-        self.gaps.later = self.entries.values().filter(later).count();
-        self.gaps.is_copying = self.is_copying() && self.gaps.trouble.is_none();
+        self.count_uncopied();
         self.gaps.words(self.root.path(), self.entries.len())
     }
 
