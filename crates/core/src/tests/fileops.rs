@@ -143,3 +143,20 @@ fn rejecting_a_file_created_empty_keeps_lines_of_others() {
     assert_eq!(w.disk.get(F).as_deref(), Some("theirs\n"));
     w.skip();
 }
+
+#[test]
+fn what_follows_neovims_save_on_disk_is_not_the_agents() {
+    let mut w = running(Place::Buffer, Some("a\n"));
+    w.holds(Part::Watcher);
+    writes(&mut w, "1", "a\nX\n");
+    w.shadow.looks(&mut w.disk);
+    let report = w.shadow.tells().expect("the save");
+    w.disk.put(F, "others\n");
+    w.happens(report);
+    decide(&mut w, ReviewAction::Reject);
+    assert!(w.was_told("somebody else has changed it on disk"));
+    assert_eq!(w.disk.get(F).as_deref(), Some("others\n"));
+    w.goes_on();
+    assert_eq!(w.disk.get(F).as_deref(), Some("others\n"));
+    w.skip();
+}

@@ -209,8 +209,13 @@ impl Workspace {
         if let Some(from) = change.change.from.take() {
             self.file_moved(&from, change, fx);
         }
-        let is_open = self.documents.find(&change.change.path).is_some();
-        is_open || !self.is_next(&change.change)
+        let Some((_, document)) = self.documents.find(&change.change.path) else {
+            return !self.is_next(&change.change);
+        };
+        // Neovim knows the very file that is reported: what follows on disk has a report of its own,
+        // and maybe another author.
+        let is_known = document.stamp.is_some() && document.stamp == change.change.after.stamp;
+        !is_known || change.as_told().is_none()
     }
 
     /// Plans to apply a change to the file's buffer or review; without `disk`, uses the reported
@@ -225,7 +230,12 @@ impl Workspace {
         self.settle_unsure(change);
         let buffer = self.documents.find(path).map(|(buf, _)| buf);
         match (buffer, disk) {
-            (Some(buf), Some(disk)) => return self.plan_merge(path, change, buf, disk, fx),
+            (Some(buf), disk) => {
+                return match disk.or_else(|| change.as_told()) {
+                    Some(disk) => self.plan_merge(path, change, buf, disk, fx),
+                    None => Plan::Again,
+                };
+            }
             (_, Some(disk)) => {
                 let restored = self.restored_mode(&change.change);
                 let read = as_read(change.change.clone(), disk, restored);
