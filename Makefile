@@ -35,9 +35,9 @@ help:
 build:
 	cargo build --workspace
 
-# What a user needs and nothing else: the library, the proxy and the tutor.
+# What a user needs and nothing else: the library, the proxy, the tutor and the bridge to AG-UI.
 release:
-	cargo build --release -p acp-nvim -p acp-agents --lib --bin acp-mcp --bin acp-tutor
+	cargo build --release -p acp-nvim -p acp-agents --lib --bin acp-mcp --bin acp-tutor --bin acp-agui
 
 # A development build: dependencies are optimized in it too, and it takes half the time.
 try: build
