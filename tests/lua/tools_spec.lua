@@ -55,7 +55,7 @@ return function(test)
 
   test("an invalid spec is reported with its field", function()
     for field, case in pairs({
-      name = { "Run Tests", 'expected 1 to 64 of the characters a-z, 0-9, _ and -, got "Run Tests"' },
+      name = { "Run Tests", 'expected 1 to 64 of the characters a-z, A-Z, 0-9, _ and -, got "Run Tests"' },
       title = { "", "expected a text or nil" },
       description = { " ", "expected a text that tells the agent what the tool does" },
       parameters = { { "a" }, "expected a JSON Schema, as a table, or nil, got table" },

@@ -54,9 +54,9 @@ end
 local fields = {
   {
     "name",
-    "1 to 64 of the characters a-z, 0-9, _ and -",
+    "1 to 64 of the characters a-z, A-Z, 0-9, _ and -",
     function(value)
-      return type(value) == "string" and #value <= 64 and value:find("^[a-z0-9_-]+$") ~= nil
+      return type(value) == "string" and #value <= 64 and value:find("^[%w_-]+$") ~= nil
     end,
   },
   { "title", "a text or nil", is_text },

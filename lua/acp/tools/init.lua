@@ -6,7 +6,7 @@ local M = {}
 
 --- A tool for agents.
 ---@class acp.Tool
---- 1 to 64 of the characters a-z, 0-9, _ and -; a tool replaces an earlier one of the same name.
+--- 1 to 64 of the characters a-z, A-Z, 0-9, _ and -; a tool replaces an earlier one of its name.
 ---@field name string
 --- The name shown to the user; default: `name`.
 ---@field title? string
