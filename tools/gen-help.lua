@@ -77,7 +77,8 @@ local function types()
         vim.list_extend(lines, wrap(field.doc, "--- ", 100))
       end
       local may_lack = field.default == nil and field.kind ~= "record"
-      local optional = not field.required and (suffix == "" or may_lack)
+      local is_required = field.required == true or field.required and suffix ~= ""
+      local optional = not is_required and (suffix == "" or may_lack)
       local mark = optional and "?" or ""
       table.insert(lines, ("---@field %s%s %s"):format(field.name, mark, type_of(field, suffix)))
     end
@@ -123,7 +124,7 @@ local function help_type(node)
 end
 
 local function help_default(node)
-  if node.required then
+  if node.required == true then
     return "required"
   elseif node.kind == "record" or node.item and node.item.kind == "record" then
     return nil

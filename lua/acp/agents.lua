@@ -12,10 +12,10 @@ local M = {}
 ---@return string?
 local function program(agent)
   local command = vim.fs.normalize(agent.command)
-  if command == "acp-tutor" then
-    -- The tutor is built together with the library, into the same folder.
+  if command == "acp-tutor" or command == "acp-agui" then
+    -- These are built together with the library, into the same folder.
     local library = require("acp.native").find()
-    local beside = library and vim.fs.dirname(library) .. "/acp-tutor"
+    local beside = library and vim.fs.dirname(library) .. "/" .. command
     if beside and vim.fn.executable(beside) == 1 then
       return beside
     end

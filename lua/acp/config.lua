@@ -245,7 +245,9 @@ function mergers.record(node, base, value, path, into)
     local problems = #into.problems
     out[field.name] = merge(field, out[field.name], given, at, into)
     known[field.name] = true
-    if field.required and out[field.name] == nil then
+    local other = type(field.required) == "string" and field.required
+    local has_other = other and type(out[other] or value[other]) == "string"
+    if field.required and out[field.name] == nil and not has_other then
       if #into.problems == problems then
         wrong(into, at, field, given)
       end
@@ -274,6 +276,17 @@ function mergers.record(node, base, value, path, into)
     end
   end
   return out
+end
+
+--- Gives an agent with a URL the program that reaches it.
+---@param agent acp.Agent.Resolved
+local function bridged(agent)
+  agent.command, agent.args = "acp-agui", { agent.url }
+  agent.install = agent.install or "run `make release` in the plugin's folder"
+  if next(agent.headers) then
+    -- The environment, unlike arguments, is hidden from other users.
+    agent.env.ACP_AGUI_HEADERS = vim.json.encode(agent.headers)
+  end
 end
 
 --- Validates the list of MCP servers that a configured function returned.
@@ -352,6 +365,9 @@ function M.resolve(layers)
     return with_home(rule, home)
   end, out.permissions.rules)
   for _, agent in pairs(out.agents) do
+    if agent.url then
+      bridged(agent)
+    end
     agent.cwd = agent.cwd and absolute(agent.cwd)
     agent.additional_dirs = vim.tbl_map(absolute, agent.additional_dirs)
   end

@@ -70,6 +70,22 @@ local function watches()
   end
 end
 
+--- Asks the bridge whether an agent's URL answers; that starts no run.
+---@param found acp.agents.Found
+local function answers(found)
+  local command = { found.path, "--check", found.agent.url }
+  local ok, done = pcall(function()
+    return vim.system(command, { text = true, env = found.agent.env }):wait(5000)
+  end)
+  if not ok or done.code == 124 then
+    health.warn(("%s: %s does not answer within 5 seconds"):format(found.name, found.agent.url))
+  elseif done.code == 0 then
+    health.ok(("%s: %s"):format(found.name, vim.trim(done.stdout or "")))
+  else
+    health.warn(("%s: %s"):format(found.name, vim.trim(done.stderr or "")))
+  end
+end
+
 local function agents()
   health.start("acp.nvim: agents")
   local all = require("acp.agents")
@@ -77,6 +93,9 @@ local function agents()
   for _, found in ipairs(all.list()) do
     if found.path then
       health.ok(("%s: %s"):format(found.name, found.path))
+      if found.agent.url then
+        answers(found)
+      end
       for _, text in ipairs(all.running(found.name)) do
         health.info(("%s: %s"):format(found.name, text))
       end

@@ -7,7 +7,7 @@
 ---@field kind "boolean"|"string"|"number"|"enum"|"strings"|"list"|"map"|"record"|"keys"
 ---@field doc? string
 ---@field default? any For all kinds except records and maps of records.
----@field required? boolean A record without it is dropped.
+---@field required? boolean|string A record without it, or the field named instead, is dropped.
 ---@field values? (string|boolean)[] For an enum, or to restrict strings.
 ---@field gone? table<string, string> For an enum: what to write instead of a former value.
 ---@field item? acp.schema.Node For a list or a map; without it, values are not checked.
@@ -49,6 +49,7 @@ for name, preset in pairs(require("acp.presets")) do
     command = preset.command,
     args = preset.args or {},
     env = preset.env or {},
+    headers = {},
     missing_file = preset.missing_file or "error",
     install = preset.install,
     additional_dirs = {},
@@ -117,11 +118,17 @@ end
 local agent = {
   kind = "record",
   class = "acp.Agent",
+  check = function(one)
+    if one.url and not one.url:find("^https?://%S+$") then
+      return "url", ("expected an http or https address, got %q"):format(one.url)
+    end
+  end,
   fields = {
     field("command", {
       kind = "string",
-      required = true,
-      doc = "The program: a name on `$PATH` or a path. Required, except for presets.",
+      required = "url",
+      doc = "The program: a name on `$PATH` or a path. Required, except for presets and with a "
+        .. "`url`.",
     }),
     field("args", {
       kind = "list",
@@ -135,6 +142,17 @@ local agent = {
       item = { kind = "string" },
       default = {},
       doc = "Variables added to Neovim's environment, which the agent inherits.",
+    }),
+    field("url", {
+      kind = "string",
+      doc = "The URL of an agent that speaks AG-UI, instead of a command; see |acp-agui|.",
+    }),
+    field("headers", {
+      kind = "map",
+      placeholder = "name",
+      item = { kind = "string" },
+      default = {},
+      doc = "HTTP headers for that URL.",
     }),
     field("cwd", {
       kind = "string",

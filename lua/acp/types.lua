@@ -42,12 +42,16 @@
 ---@field log_level? "debug"|"info"|"warn"|"error"
 
 ---@class acp.Agent
---- The program: a name on `$PATH` or a path. Required, except for presets.
----@field command string
+--- The program: a name on `$PATH` or a path. Required, except for presets and with a `url`.
+---@field command? string
 --- Arguments of the command. They replace those of a preset.
 ---@field args? string[]
 --- Variables added to Neovim's environment, which the agent inherits.
 ---@field env? table<string, string>
+--- The URL of an agent that speaks AG-UI, instead of a command; see |acp-agui|.
+---@field url? string
+--- HTTP headers for that URL.
+---@field headers? table<string, string>
 --- The folder in which its sessions work. Default: the current folder (|:pwd|) when a session
 --- starts.
 ---@field cwd? string
@@ -352,6 +356,8 @@
 ---@field command string
 ---@field args string[]
 ---@field env table<string, string>
+---@field url? string
+---@field headers table<string, string>
 ---@field cwd? string
 ---@field additional_dirs string[]
 ---@field mcp_servers acp.McpServer[]|fun(cwd: string): acp.McpServer[]

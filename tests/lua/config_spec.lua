@@ -134,6 +134,27 @@ return function(test)
     same(nil, config.agents.mine)
   end)
 
+  test("an agent with a URL needs no command and is started by the bridge", function()
+    local config = check({
+      { agents = { mine = { url = "http://x/agui", headers = { ["X-A"] = "b" } } } },
+      { agents = { mine = { env = { A = "1" } }, claude = { url = "https://y" } } },
+    }, {})
+    local mine = config.agents.mine
+    same({ "acp-agui", { "http://x/agui" } }, { mine.command, mine.args })
+    same({ A = "1", ACP_AGUI_HEADERS = '{"X-A":"b"}' }, mine.env)
+    same({ "acp-agui", { "https://y" } }, { config.agents.claude.command, config.agents.claude.args })
+  end)
+
+  test("a URL that is none is named", function()
+    check({ { agents = { mine = { url = "localhost:8000" } } } }, {
+      'agents.mine.url: expected an http or https address, got "localhost:8000"',
+    })
+    local config = check({ { agents = { mine = { url = 5 } } } }, {
+      "agents.mine.command: expected string, got nil",
+    })
+    same(nil, config.agents.mine)
+  end)
+
   test("an agent with a wrong command is dropped and named once", function()
     local config = check({ { agents = { mine = { command = {} } } } }, {
       "agents.mine.command: expected string, got table",

@@ -49,6 +49,37 @@ return function(test)
     same({}, support.notices)
   end)
 
+  test("an agent behind a URL is asked whether it answers", function()
+    local dir = support.program("acp-agui")
+    vim.g.acp = { agents = { mine = { url = "http://x/agui" } } }
+    support.fake({ log_path = "/state/acp.log" })
+    require("acp.native").find = function()
+      return dir .. "/libacp_nvim.so"
+    end
+    local system, asked = vim.system, nil
+    local results = {
+      { code = 0, stdout = "http://x/agui answers (405 Method Not Allowed)\n" },
+      { code = 1, stdout = "", stderr = "http://x/agui does not answer\n" },
+      { code = 124 },
+    }
+    vim.system = function(command, ...)
+      if command[1] ~= dir .. "/acp-agui" then
+        return system(command, ...)
+      end
+      asked = command
+      return {
+        wait = function()
+          return table.remove(results, 1)
+        end,
+      }
+    end
+    check({ "ok: mine: http://x/agui answers (405 Method Not Allowed)" })
+    check({ "warn: mine: http://x/agui does not answer" })
+    check({ "warn: mine: http://x/agui does not answer within 5 seconds" })
+    vim.system = system
+    same({ dir .. "/acp-agui", "--check", "http://x/agui" }, asked)
+  end)
+
   test("each error has a line with the full key", function()
     vim.g.acp = {
       agents = { claude = { command = "/nowhere/claude", comand = 1 } },
