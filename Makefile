@@ -72,6 +72,8 @@ sdk-agent:
 	@sh tools/node.sh
 	@sh tools/sdk-agent.sh >/dev/null
 	@sh tools/mcp-sdk.sh >/dev/null
+	@sh tools/agui-agent.sh >/dev/null
+	@sh tools/agui-sdk.sh >/dev/null
 
 nvim: $(NVIM_READY)
 

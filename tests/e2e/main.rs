@@ -4,6 +4,7 @@
 //! condition, and a wait that times out fails with the screen, the messages and the logs.
 
 mod agents;
+mod agui;
 mod chat;
 mod chat_windows;
 mod composer;

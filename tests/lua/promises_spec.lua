@@ -44,7 +44,9 @@ local tutor = table.concat(vim.tbl_values(read_all("agents/src/bin/acp-tutor", "
 local sources = table.concat(vim.tbl_values(read_all("src", "**/*.rs")), "\n")
   .. table.concat(vim.tbl_values(read_all("crates", "**/*.rs")), "\n")
 local glue = table.concat(vim.tbl_values(read_all("lua", "**/*.lua")), "\n")
-local all_tests = sources .. table.concat(vim.tbl_values(read_all("tests", "**/*.rs")), "\n")
+local all_tests = sources
+  .. table.concat(vim.tbl_values(read_all("agents", "**/*.rs")), "\n")
+  .. table.concat(vim.tbl_values(read_all("tests", "**/*.rs")), "\n")
 
 --- Returns whether `:Acp {name}` does something in this version.
 local function works(name)

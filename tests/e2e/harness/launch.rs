@@ -105,7 +105,9 @@ fn library(project: &Project) -> PathBuf {
     if !folder.exists() {
         fs::create_dir(&folder).expect("the folder can be made");
         symlink(built().join("deps").join(&name), &library).expect("the link is new");
-        symlink(agent("acp-tutor"), folder.join("acp-tutor")).expect("the link is new");
+        for name in ["acp-tutor", "acp-agui"] {
+            symlink(agent(name), folder.join(name)).expect("the link is new");
+        }
         symlink(PROXY, folder.join("acp-mcp")).expect("the link is new");
     }
     library
