@@ -19,9 +19,12 @@ impl Story {
                 }
                 None => kept.extend(self.disk_lines(*file)),
             }
-            // The user's lines may replace another program's, but a warning must report it.
-            let warning = format!("{} was changed on disk where", FILES[*file]);
-            let is_told = self.w.was_told(&warning);
+            // The user's lines may replace another program's, but a warning must report it, by any
+            // name of the file.
+            let link = (*file == 0 && self.has_link).then_some(LINK);
+            let mut names = link.into_iter().chain([FILES[*file]]);
+            let warning = |name| format!("{name} was changed on disk where");
+            let is_told = names.any(|name| self.w.was_told(&warning(name)));
             let lost = typed.difference(&kept);
             let lost: Vec<&String> = lost
                 .filter(|line| !is_told || line.starts_with('u'))
