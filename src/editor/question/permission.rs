@@ -1,5 +1,7 @@
 //! A permission in the window of questions: its options as keys, and the files it would change.
 
+use std::time::Instant;
+
 use nvim_oxi::mlua::{self, Table};
 
 use super::{answer, cancel, leave, map, redraw, shown, valid_window, with};
@@ -150,7 +152,11 @@ fn show_more() -> mlua::Result<()> {
     let scroll = format!("normal! {rows}\u{5}");
     window::call(win, move || api::<()>("nvim_command", scroll))?;
     match note_seen()? {
-        true => redraw(),
+        true => {
+            // A key pressed once more before the end can be read is not an answer.
+            with(|window| window.since = Some(Instant::now()));
+            redraw()
+        }
         false => Ok(()),
     }
 }

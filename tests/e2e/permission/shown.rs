@@ -239,15 +239,13 @@ fn a_line_higher_than_the_window_is_shown_part_by_part() {
     nvim.wait_text("$ echo x x");
     nvim.wait_text("⋯ more below");
     press(&nvim, "y");
-    nvim.wait("the end", || {
-        if nvim.screen().text().contains("evil") {
-            return true;
-        }
+    let frame = "return vim.inspect(vim.api.nvim_win_get_config(0).footer)";
+    while nvim.lua(frame, ()).to_string().contains("more below") {
         nvim.keys("y");
-        false
-    });
+    }
+    nvim.wait_text("evil");
     assert!(is_open(&nvim));
-    nvim.keys("y");
+    press(&nvim, "y");
     wait_said(&nvim, "answered");
     nvim.wait_script("scripted");
     nvim.quit();
