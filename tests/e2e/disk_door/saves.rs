@@ -147,7 +147,14 @@ fn a_file_that_is_being_written_is_asked_about_and_merged_when_its_writer_is_don
     nvim.wait_text("WARNING");
     file.write_all(b"two\nthree\n").expect("it can be written");
     drop(file);
-    nvim.keys("n<CR>");
+    // Neovim drops the keys that come together with the answer.
+    nvim.input("n");
+    nvim.wait("the prompts to end", || {
+        if nvim.mode() == "r" {
+            nvim.input("<CR>");
+        }
+        !nvim.blocked()
+    });
     wait_lines(nvim, &["ONE", "two", "threex"]);
     check_bytes(nvim, "a.txt", "ONE\ntwo\nthree\n");
     save(nvim, "write");
