@@ -11,36 +11,69 @@ NVIM := $(TARGET)/nvim/bin/nvim
 NVIM_READY := $(TARGET)/nvim/ready
 STYLUA := $(TOOLS)/stylua-2.6.0/bin/stylua
 EMMYLUA := $(TOOLS)/emmylua_check-0.25.1/bin/emmylua_check
+DENY := $(TOOLS)/cargo-deny-0.20.2/bin/cargo-deny
+FUZZ := $(TOOLS)/cargo-fuzz-0.13.1/bin/cargo-fuzz
 MATRIX := trixie testing
+ZIG := $(TOOLS)/zig-0.15.2
+OTHERS := aarch64-unknown-linux-gnu x86_64-apple-darwin aarch64-apple-darwin
 # Empty where `make test` has just run on that one.
 MATRIX_FIRST = '$(NVIM)'
 
 .DELETE_ON_ERROR:
-.PHONY: help build release try test lives soak check bench matrix matrix-setup agents nvim sdk-agent picture clean \
-	check-format check-clippy check-doc check-lua-format check-lua-types check-help
+.PHONY: help build release dist cross cross-setup try test lives soak check bench matrix matrix-setup agents nvim \
+	sdk-agent picture clean check-format check-clippy check-doc check-lua-format check-lua-types check-help check-deny fuzz
 
 help:
 	@echo 'make try      opens Neovim with the plugin and its tutor; nothing is installed'
 	@echo 'make build    builds the plugin for development; make release: for daily use'
+	@echo 'make dist     makes the archives of a release and pins their sums; TRIPLES names some systems'
+	@echo 'make cross    compiles and links for macOS; CROSS names other systems'
 	@echo 'make test     runs all tests'
 	@echo 'make lives    runs the property tests again and again, each time with new random lives'
 	@echo 'make soak     runs the end-to-end tests again and again on a loaded machine'
-	@echo 'make check    runs all that reads the code: formats, lints, types, help tags'
+	@echo 'make check    runs all that reads the code: formats, lints, types, help tags, licences'
+	@echo 'make fuzz     feeds the pure code with random input, TIME seconds each (with nightly Rust)'
 	@echo 'make picture  takes the picture of the README anew'
-	@echo 'make bench    prints what the plugin costs; see benches/budgets/main.rs'
-	@echo 'make agents   starts real agents from their presets, unconfigured, and prints what they do'
+	@echo 'make bench    prints what the plugin costs, and what has become worse; see benches/budgets/main.rs'
+	@echo 'make agents   runs real agents from their presets, with a scripted model, and prints what they do'
 	@echo 'make matrix   runs the end-to-end tests on Neovim 0.10, 0.11 and 0.12'
 
 # The end-to-end tests start the agents, and Cargo builds no other package's programs for a test.
 build:
 	cargo build --workspace
 
-# What a user needs and nothing else: the library, the proxy, the tutor and the bridge to AG-UI.
+# What a user needs and nothing else, in lib/.
 release:
-	cargo build --release -p acp-nvim -p acp-agents --lib --bin acp-mcp --bin acp-tutor --bin acp-agui
+	sh install.sh source
 
-# A development build: dependencies are optimized in it too, and it takes half the time.
-try: build
+# In $(TARGET)/dist. On Linux, with GNU tar.
+TRIPLES = x86_64-unknown-linux-gnu $(OTHERS)
+dist: $(ZIG)/ready
+	TOOLS='$(ZIG)' sh tools/dist.sh '$(TARGET)/dist' $(TRIPLES)
+
+# Nothing of it runs here, so nothing is optimized. `make cross CROSS=...` compiles for others.
+CROSS = aarch64-apple-darwin
+cross: cross-setup
+	for triple in $(CROSS); do \
+		TOOLS='$(ZIG)' CARGO_TARGET_DIR='$(TARGET)/cross' sh tools/cross.sh $$triple \
+			--config 'profile.dev.package."*".opt-level=0' --config profile.dev.debug=0 \
+			-p acp-nvim -p acp-agents --lib --bin acp-mcp --bin acp-tutor --bin acp-agui || exit 1; \
+	done
+
+cross-setup: $(ZIG)/ready
+	for triple in $(CROSS); do sh tools/component.sh --target $$triple || exit 1; done
+
+$(ZIG)/ready: tools/zig.sh
+	sh tools/zig.sh '$(ZIG)'
+
+# In a release, its archive. Else a build of what the tutor needs, which is quick to make rather
+# than to run.
+TRY = -p acp-nvim -p acp-agents --no-default-features --lib --bin acp-mcp --bin acp-tutor
+try:
+	@if grep -q '"acp-nvim-' lua/acp/checksums.lua && sh install.sh; then :; else \
+		echo 'building the library and the tutor: some minutes the first time' && \
+		CARGO_PROFILE_DEV_DEBUG=0 cargo build --config 'profile.dev.package."*".opt-level=1' $(TRY); \
+	fi
 	@TARGET='$(TARGET)' sh tools/try.sh $(ARGS)
 
 # Snapshots are compared, never written: `cargo insta` or INSTA_UPDATE=always writes them.
@@ -63,6 +96,13 @@ lives:
 soak: build $(NVIM_READY) sdk-agent
 	@sh tools/soak.sh $(ROUNDS) $(FILTER)
 
+# Each fuzzer for TIME seconds; `make fuzz TIME=3600 FUZZERS=ledger` runs one for an hour. What one
+# finds becomes a named test.
+TIME = 60
+FUZZERS = frames wire ends terminal markdown ledger files rules forms history kept
+fuzz: $(FUZZ)
+	@PATH="$(dir $(FUZZ)):$$PATH" sh tools/fuzz.sh '$(abspath $(TARGET))/fuzz' $(TIME) $(FUZZERS)
+
 # The picture of the README, as the end-to-end tests' Neovim draws it.
 picture: build $(NVIM_READY)
 	@mkdir -p doc/img
@@ -83,9 +123,10 @@ $(NVIM_READY): tools/nvim.sh tools/nvim.txt
 
 bench: $(NVIM_READY)
 	cargo build --release --workspace
-	cargo bench --bench budgets -- $(ARGS)
+	cargo bench --workspace --bench budgets -- $(ARGS)
 
-# Real agents, installed and started from their presets: what they do, as a table. AGENTS names some.
+# Real agents, installed and started from their presets, and turns of some with a scripted model: what
+# they do, as tables. AGENTS names some.
 agents: build $(NVIM_READY)
 	@sh tests/real/run.sh '$(TOOLS)/agents' '$(abspath $(NVIM))' $(AGENTS)
 
@@ -97,11 +138,12 @@ matrix-setup: $(NVIM_READY) sdk-agent $(MATRIX:%=$(TOOLS)/nvim-%/bin/nvim)
 $(TOOLS)/nvim-%/bin/nvim:
 	sh tools/nvim-debian.sh $* '$(TOOLS)/nvim-$*'
 
-check: check-format check-clippy check-doc check-lua-format check-lua-types check-help
+check: check-format check-clippy check-doc check-lua-format check-lua-types check-help check-deny
 
 check-format:
 	@sh tools/component.sh rustfmt fmt
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 
 check-clippy:
 	@sh tools/component.sh clippy clippy
@@ -120,6 +162,15 @@ check-lua-types: $(EMMYLUA) $(NVIM_READY)
 check-help: $(NVIM_READY)
 	'$(NVIM)' --clean -l tools/help-tags.lua doc
 
+# Known vulnerabilities are looked up only where their database can be had.
+check-deny: $(DENY)
+	'$(DENY)' check bans licenses sources
+	@if '$(DENY)' fetch db >/dev/null 2>&1; then \
+		'$(DENY)' check --disable-fetch advisories; \
+	else \
+		echo 'advisories: not checked, their database is out of reach'; \
+	fi
+
 # Development builds: they run just as well on a few files and are ready in a third of the time.
 INSTALL = CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR='$(TOOLS)/build' \
 	cargo install --debug --locked --root '$(TOOLS)/$(1)-$(2)' '$(1)@$(2)' $(3) && \
@@ -130,6 +181,12 @@ $(STYLUA):
 
 $(EMMYLUA):
 	$(call INSTALL,emmylua_check,0.25.1)
+
+$(DENY):
+	$(call INSTALL,cargo-deny,0.20.2,--no-default-features)
+
+$(FUZZ):
+	$(call INSTALL,cargo-fuzz,0.13.1)
 
 clean:
 	cargo clean

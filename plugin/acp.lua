@@ -31,7 +31,7 @@ end, {
 vim.api.nvim_create_user_command("Acp", function(command)
   require("acp.commands").run(command)
 end, {
-  nargs = "+",
+  nargs = "*",
   range = true,
   desc = "Prompt, cancel, review, answer: see :help :Acp",
   complete = function(...)

@@ -1,7 +1,7 @@
 //! The threads and the wires between them.
 //!
 //! Invariant: the core thread outlives every panic in it, and it is the only one that runs
-//! effects; what it publishes is at least as new as what it announces.
+//! effects; the snapshot is published before the announcements of the same event.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -15,18 +15,22 @@ use acp_core::model::Model;
 use acp_core::spine::cx::Effects;
 use acp_core::spine::effect::{EditorEffect, Effect, Level};
 use acp_core::spine::view::Frame;
-use acp_core::update::update;
+use acp_core::update::{is_streamed, update};
+use acp_core::view::snapshot::{Publishing, Snapshot};
 use acp_edge::inbox::{Inbox, Outlet, inbox};
 use acp_edge::panics;
 use acp_host::{Environment, Host, HostConfig};
 
-/// How long agents may take to end when Neovim quits; then they are killed.
+/// The time pending writes, and then agents, have to end when Neovim quits.
 const QUIT: Duration = Duration::from_millis(1500);
 
 /// How many events may come between two slices of a frame.
 const EVENTS_BETWEEN_SLICES: u32 = 64;
 
-/// What is needed to end the threads.
+/// How many more events that stream in are settled with one.
+const BATCH: usize = 64;
+
+/// The handles that end the threads.
 struct Running {
     inbox: Inbox,
     ended: Receiver<()>,
@@ -56,6 +60,7 @@ pub fn start(
     let published = Published::default();
     let (ended, is_ended) = channel();
     let is_being_written = Box::new(host.is_being_written());
+    let set_log_level = Box::new(host.set_log_level());
     let core = Core {
         outlet,
         host,
@@ -76,12 +81,13 @@ pub fn start(
         outbox,
         published,
         is_being_written,
+        set_log_level,
         refresh_environment,
         shut_down,
     })
 }
 
-/// Reads the environment again, so that an agent gets what it is now.
+/// Reads the environment again, for agents started from now on.
 fn refresh_environment() {
     let environment = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(environment) = environment.as_ref() {
@@ -89,7 +95,7 @@ fn refresh_environment() {
     }
 }
 
-/// Ends the agents, waits for what is being written to disk, and for a bounded time only.
+/// Ends the agents, and waits a bounded time for pending writes.
 fn shut_down() {
     let running = RUNNING
         .lock()
@@ -104,7 +110,7 @@ fn shut_down() {
     }
 }
 
-/// Keeps what panics print off Neovim's screen; whoever catches one reports it.
+/// Keeps panics from printing over Neovim's screen; the code that catches one reports it.
 fn quiet_panics() {
     std::panic::set_hook(Box::new(|_| {}));
 }
@@ -120,35 +126,58 @@ impl Core {
     fn run(self, ended: &Sender<()>) {
         let mut model = Model::default();
         let mut effects = Effects::default();
-        let mut between = 0;
+        let (mut between, mut is_working) = (0, false);
+        let (mut publishing, mut held) = (Publishing::default(), Vec::new());
         while let Some(event) = self.next(&model, &mut between) {
             if matches!(event, Event::Quit) {
+                is_working = model.is_working();
                 self.farewell(&mut model);
                 break;
             }
             // Nothing is drawn anew, and the editor looks after the session's files no longer.
             let is_end = matches!(event, Event::Session(SessionEvent::Close { .. }));
-            guarded(&mut model, event, &mut effects);
-            if is_end || effects.iter().any(is_seen) {
-                self.publish(&model);
-            }
+            let mut left = BATCH;
+            let more = || {
+                left = left.checked_sub(1)?;
+                self.outlet.try_recv_if(is_streamed)
+            };
+            guarded(&mut model, event, &mut effects, more);
+            publishing.event();
             for effect in effects.drain() {
                 match effect {
                     Effect::Host(effect) => self.host.run(effect),
-                    Effect::Editor(effect) => self.outbox.push(effect),
+                    Effect::Editor(effect) => held.push(effect),
                 }
             }
+            let is_seen = is_end || held.iter().any(is_seen);
+            if is_seen && !is_end && !publishing.is_due() && !self.outlet.is_empty() {
+                continue;
+            }
+            if is_seen {
+                let snapshot = model.snapshot();
+                publishing.published(&snapshot);
+                self.publish(snapshot);
+            }
+            held.drain(..).for_each(|effect| self.outbox.push(effect));
         }
-        self.host.shutdown(QUIT);
-        // Nobody may be waiting any more.
-        let _ = ended.send(());
+        // The receiver gives up after its time limit.
+        if is_working {
+            // What agents change until their end is under review in the next Neovim.
+            self.host.shutdown(QUIT);
+            let _ = ended.send(());
+        } else {
+            self.host.finish_writes(QUIT);
+            // Neovim does not wait for idle agents: if it is faster, the watchdog ends them.
+            let _ = ended.send(());
+            self.host.shutdown(QUIT);
+        }
     }
 
-    /// Has what is not written down yet of the sessions written down.
+    /// Writes the sessions' remaining entries to their history.
     fn farewell(&self, model: &mut Model) {
         let mut effects = Effects::default();
         let work = AssertUnwindSafe(|| model.farewell(&mut effects));
-        // Neovim quits: nobody is left to tell.
+        // Neovim quits: the report could not be shown.
         let _ = catch_unwind(work);
         for effect in effects.drain() {
             if let Effect::Host(effect) = effect {
@@ -174,27 +203,29 @@ impl Core {
         Some(Event::View(ViewEvent::FrameSlice))
     }
 
-    fn publish(&self, model: &Model) {
-        let snapshot = Arc::new(model.snapshot());
+    fn publish(&self, snapshot: Snapshot) {
         *self
             .published
             .lock()
-            .unwrap_or_else(PoisonError::into_inner) = snapshot;
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
     }
 }
 
 /// Returns whether what an effect leads to may ask for the snapshot.
-fn is_seen(effect: &Effect) -> bool {
+fn is_seen(effect: &EditorEffect) -> bool {
     matches!(
         effect,
-        Effect::Editor(
-            EditorEffect::Emit(_) | EditorEffect::Frame(_) | EditorEffect::Candidates { .. }
-        )
+        EditorEffect::Emit(_) | EditorEffect::Frame(_) | EditorEffect::Candidates { .. }
     )
 }
 
 /// Runs `update`; a panic costs the event, and the user hears of it.
-fn guarded(model: &mut Model, event: Event, effects: &mut Effects) {
+fn guarded(
+    model: &mut Model,
+    event: Event,
+    effects: &mut Effects,
+    more: impl FnMut() -> Option<Event>,
+) {
     let is_prompt = matches!(event, Event::Session(SessionEvent::Prompt { .. }));
     let is_frame = matches!(
         event,
@@ -204,7 +235,7 @@ fn guarded(model: &mut Model, event: Event, effects: &mut Effects) {
         if is_prompt {
             panics::inject("core");
         }
-        update(model, event, effects);
+        update(model, event, effects, more);
     });
     let Err(panic) = catch_unwind(work) else {
         return;
@@ -216,8 +247,8 @@ fn guarded(model: &mut Model, event: Event, effects: &mut Effects) {
     }
     let report = AssertUnwindSafe(|| {
         let place = "the core";
-        update(model, Event::Panicked { place, message }, effects);
+        update(model, Event::Panicked { place, message }, effects, || None);
     });
-    // If even that panics there is nobody left to tell.
+    // A panic in the report itself cannot be reported.
     let _ = catch_unwind(report);
 }

@@ -40,7 +40,7 @@ impl Place {
         )
     }
 
-    /// Takes a client's connection and its first line, and says what is to be said to that.
+    /// Accepts a client's connection, reads its first line and sends the answer to it.
     fn accept(&self, words: &str) -> UnixStream {
         let (mut stream, _) = self.listener.accept().expect("a client");
         stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
@@ -131,7 +131,7 @@ fn bytes_go_both_ways_as_they_are() {
     stdout.read_exact(&mut got).expect("all of it");
     assert!(got == bytes);
     echo.join().expect("an echo");
-    // The end of stdin ends what the server reads, and no more.
+    // The end of stdin ends only what the server reads.
     drop(writer.join().expect("stdin"));
     assert_eq!(server.read(&mut [0]).expect("the end"), 0);
     server.write_all(b"last\n").expect("it reads");

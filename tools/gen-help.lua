@@ -27,12 +27,13 @@ local function type_of(node, suffix)
   if node.kind == "keys" then
     return suffix == "" and "string|string[]|false" or "string[]"
   elseif node.kind == "enum" then
-    return table.concat(
-      vim.tbl_map(function(value)
-        return type(value) == "string" and ("%q"):format(value) or tostring(value)
-      end, node.values),
-      "|"
-    )
+    local values = vim.tbl_map(function(value)
+      return type(value) == "string" and ("%q"):format(value) or tostring(value)
+    end, node.values)
+    if node.item then
+      table.insert(values, type_of(node.item, suffix) .. "[]")
+    end
+    return table.concat(values, "|")
   elseif node.kind == "strings" then
     local values = vim.tbl_map(function(value)
       return ("%q"):format(value)
@@ -112,7 +113,8 @@ local function help_type(node)
   elseif node.kind == "strings" then
     return "string or list of strings"
   elseif node.kind == "enum" then
-    return (type_of(node, ""):gsub("|", ", "))
+    local values = type_of(node, ""):gsub("|", ", ")
+    return node.item and values:gsub("[^ ]+$", "or list of %0"):gsub("%[%]$", "s") or values
   elseif node.callable then
     return "list of tables, or function"
   elseif node.kind == "list" then
@@ -177,6 +179,44 @@ local function help_agents()
     local command = table.concat({ preset.command, unpack(preset.args) }, " ")
     table.insert(lines, ("    %-10s `%s`"):format(name, command))
     table.insert(lines, ("    %-10s %s"):format("", preset.install))
+  end
+  return lines
+end
+
+--- Returns the table of what was seen when agents' turns were really run last.
+local function help_tried()
+  local lines = {
+    "",
+    "Turns of these were run through the plugin, with a scripted model in place of",
+    "the agent's own (`make agents`): reading a file, editing it, creating another",
+    "one and running a command. With these versions:",
+    "",
+  }
+  for _, line in ipairs(dofile(root .. "/tests/real/agents.lua").rows()) do
+    table.insert(lines, "    " .. line)
+  end
+  return vim.list_extend(lines, {
+    "",
+    "`Asks before`: the kinds of what it asked for, as its preset starts it; the",
+    "agent's own settings decide. `Rejected`: after a rejected request it goes on",
+    "with the next step, or stops. `Cancel`: |:Acp-cancel| ends a turn while it",
+    "talks. `Command`: it also ends the command of that turn. `Reopen`: after a",
+    "restart of Neovim the session continues. `Undo`: after a reject of all hunks",
+    "the disk has what it had.",
+  })
+end
+
+--- Returns the table of AG-UI frameworks whose agents were run last.
+local function help_frameworks()
+  local lines = {
+    "",
+    "Agents of these were run through the plugin, with a fake model: an answer in",
+    "text, a call of a tool defined in Neovim, and a question to you. One of",
+    "pydantic-ai is run by the plugin's tests.",
+    "",
+  }
+  for _, line in ipairs(dofile(root .. "/tests/real/agents.lua").framework_rows()) do
+    table.insert(lines, "    " .. line)
   end
   return lines
 end
@@ -252,6 +292,8 @@ for tag, group in pairs({
 end
 help = fill_section(help, "acp-config-keys", help_keys(schema, "", {}))
 help = fill_section(help, "acp-agents-known", help_agents())
+help = fill_section(help, "acp-agents-tried", help_tried())
+help = fill_section(help, "acp-agui-tried", help_frameworks())
 local highlights = help_highlights()
 help = highlights and fill_section(help, "acp-highlights", highlights) or help
 

@@ -104,12 +104,25 @@ pub fn end(name: &str) -> Json {
 }
 
 impl Chat {
-    /// Opens the chat and returns the time until its session is ready.
-    pub fn open(&self) -> Duration {
+    /// Opens the chat; returns the time until its session is ready, and until the call returned.
+    pub fn open(&self) -> (Duration, Duration) {
         let start = Instant::now();
         self.nvim.lua(self.client.open(), ());
+        let returned = start.elapsed();
         self.wait("the session", || self.has_event("AcpSessionStarted"));
-        start.elapsed()
+        (start.elapsed(), returned)
+    }
+
+    /// Returns the longest time Neovim took for one of some trivial requests.
+    pub fn longest_answer(&self) -> Duration {
+        let answers = (0..4).map(|_| {
+            let asked = Instant::now();
+            self.nvim.lua("return 1", ());
+            let took = asked.elapsed();
+            thread::sleep(Duration::from_millis(1));
+            took
+        });
+        answers.max().unwrap_or_default()
     }
 
     pub fn prompt(&self) {

@@ -66,10 +66,13 @@ local function tool(update)
   known.count = #lines
 end
 
+local function text(update)
+  append(update.content.text)
+end
+
 local updates = {
-  agent_message_chunk = function(update)
-    append(update.content.text)
-  end,
+  agent_message_chunk = text,
+  user_message_chunk = text,
   tool_call = tool,
   tool_call_update = tool,
 }
@@ -80,6 +83,15 @@ requests["fs/read_text_file"] = function(id, params)
   local buf = vim.fn.bufnr(params.path)
   local lines = api.nvim_buf_get_lines(buf, 0, -1, true)
   send({ id = id, result = { content = table.concat(lines, "\n") .. "\n" } })
+end
+
+requests["fs/write_text_file"] = function(id, params)
+  local buf = vim.fn.bufnr(params.path)
+  api.nvim_buf_set_lines(buf, 0, -1, true, vim.split(params.content:gsub("\n$", ""), "\n", { plain = true }))
+  api.nvim_buf_call(buf, function()
+    vim.cmd("silent write!")
+  end)
+  send({ id = id, result = vim.empty_dict() })
 end
 
 requests["session/request_permission"] = function(_, params)

@@ -5,13 +5,15 @@
 //! Milliseconds are CPU time of Neovim's main thread, except latencies, stalls and "until ready",
 //! which are wall time. Nothing fails: these are figures to read.
 //!
-//! `make bench ARGS='burst read'` measures only some rows; `-n 5` sets the number of runs.
+//! `make bench ARGS='burst read'` measures only some rows; `-n 5` sets the number of runs. The ratios
+//! are compared with those that `benches/ratios` keeps; `--keep` keeps the measured ones instead.
 
 mod client;
 mod disk;
 #[allow(dead_code, unused_imports)] // The end-to-end tests use the rest of it.
 #[path = "../../tests/e2e/harness/mod.rs"]
 mod harness;
+mod kept;
 mod load;
 mod probe;
 mod rows;
@@ -19,16 +21,18 @@ mod table;
 mod terminal;
 
 use client::Client;
+use kept::Kept;
 use rows::{ROWS, Row};
 use table::{Runs, Trace};
 
 fn main() {
-    let mut runs = 3;
+    let (mut runs, mut is_keeping) = (3, false);
     let mut chosen = Vec::new();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "-n" => runs = words.next().and_then(|n| n.parse().ok()).unwrap_or(runs),
+            "--keep" => is_keeping = true,
             // Cargo's own argument.
             "--bench" => {}
             _ => chosen.push(word),
@@ -37,6 +41,7 @@ fn main() {
     let is_chosen = |row: &&Row| chosen.is_empty() || chosen.iter().any(|name| name == row.name);
     table::head(runs);
     let mut trace = Trace::default();
+    let mut kept = Kept::read();
     for row in ROWS.iter().filter(is_chosen) {
         let mut all = [
             (Client::Ours, Runs::default()),
@@ -51,8 +56,15 @@ fn main() {
         }
         let [(_, ours), (_, floor)] = &mut all;
         for (at, figure) in row.figures.iter().enumerate() {
-            table::line(figure, ours.figure(at), floor.figure(at));
+            let ratio = table::line(figure, ours.figure(at), floor.figure(at));
+            if let Some(ratio) = ratio {
+                kept.take(row.name, at + 1, ratio);
+            }
         }
     }
     trace.print();
+    match is_keeping {
+        true => kept.write(),
+        false => kept.compare(),
+    }
 }

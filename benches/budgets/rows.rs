@@ -72,6 +72,14 @@ pub const ROWS: &[Row] = &[
         measure: read,
     },
     Row {
+        name: "write",
+        figures: &[
+            figure("fs/write again to an open file, p50", MS, 1.5),
+            figure("… p99", MS, 4.0),
+        ],
+        measure: write,
+    },
+    Row {
         name: "read-busy",
         figures: &[figure("… while code is rendered, p99", MS, 0.3)],
         measure: read_busy,
@@ -166,7 +174,10 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "open",
-        figures: &[figure("first open until ready, with agent", MS, 25.0)],
+        figures: &[
+            figure("first open until ready, with agent", MS, 25.0),
+            figure("… until the call returns", MS, 5.0),
+        ],
         measure: open,
     },
     Row {
@@ -309,13 +320,27 @@ fn with_modified_file(client: Client, steps: Vec<Json>) -> Chat {
 
 fn reads(count: usize, every_us: u64) -> Json {
     let path = "${cwd}/open.rs";
-    json!({"measure_read": {"path": path, "count": count, "every_us": every_us}})
+    json!({"measure": {"path": path, "count": count, "every_us": every_us}})
 }
 
 fn read(client: Client) -> Measured {
     let chat = with_modified_file(client, vec![reads(2000, 500)]);
     chat.go();
     chat.wait("the reads", || chat.reported("p50_us").is_some());
+    let at = |key| chat.reported(key).unwrap_or(f64::NAN) / 1000.0;
+    let values = [at("p50_us"), at("p99_us")];
+    chat.measured(values)
+}
+
+fn write(client: Client) -> Measured {
+    let path = "${cwd}/open.rs";
+    let step = json!({"measure": {"path": path, "count": 100, "write": "line "}});
+    let chat = with_modified_file(client, vec![step]);
+    // The chat's window is the current one.
+    chat.nvim
+        .cmd("call win_execute(bufwinid('open.rs'), 'silent write')");
+    chat.go();
+    chat.wait("the writes", || chat.reported("p50_us").is_some());
     let at = |key| chat.reported(key).unwrap_or(f64::NAN) / 1000.0;
     let values = [at("p50_us"), at("p99_us")];
     chat.measured(values)
@@ -403,12 +428,7 @@ fn sixteen_megabytes(client: Client) -> Measured {
     let [_, all, took] = chat.costs(|| {
         chat.go();
         chat.wait("the end", || {
-            for _ in 0..4 {
-                let asked = Instant::now();
-                chat.nvim.lua("return 1", ());
-                longest = longest.max(asked.elapsed());
-                thread::sleep(Duration::from_millis(1));
-            }
+            longest = longest.max(chat.longest_answer());
             chat.nvim.screen().has("END-OF-message")
         });
     });
@@ -446,8 +466,8 @@ fn open(client: Client) -> Measured {
     let script = Script::new([]);
     let chat = client.start(Project::new().agent("bench", &script.text()));
     probe::rest(chat.nvim.pid());
-    let took = chat.open();
-    chat.measured([ms(took)])
+    let (ready, returned) = chat.open();
+    chat.measured([ms(ready), ms(returned)])
 }
 
 fn idle(client: Client) -> Measured {

@@ -46,23 +46,23 @@ pub fn head(runs: usize) {
     );
 }
 
-pub fn line(figure: &Figure, ours: Spread, floor: Spread) {
-    let ratio = match floor.middle {
-        0.0 => "-".to_owned(),
-        middle => format!("{:.2}", ours.middle / middle),
-    };
+/// Prints a figure; returns its ratio to the floor's, if that has one.
+pub fn line(figure: &Figure, ours: Spread, floor: Spread) -> Option<f64> {
+    let ratio = (floor.middle > 0.0).then_some(ours.middle / floor.middle);
+    let shown = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
     let is_over = match figure.label.contains("1: yes") {
         true => ours.middle < figure.budget,
         false => ours.middle > figure.budget,
     };
     let mark = if is_over { "  over" } else { "" };
     println!(
-        "{:<40} {:>26} {:>26} {ratio:>7} {:>8}{mark}",
+        "{:<40} {:>26} {:>26} {shown:>7} {:>8}{mark}",
         format!("{} {}", figure.label, unit(figure)),
         ours.show(),
         floor.show(),
         number(figure.budget),
     );
+    ratio
 }
 
 fn unit(figure: &Figure) -> String {

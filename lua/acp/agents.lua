@@ -24,12 +24,29 @@ local function program(agent)
   return path ~= "" and path or nil
 end
 
+--- The commands that start agents which are not installed, by name; the user has agreed to each.
+---@type table<string, string[]>
+local commands = {}
+
+--- Starts an agent by a command until Neovim ends, unless it is installed meanwhile.
+---@param name string
+---@param command string[]
+function M.start_by(name, command)
+  commands[name] = command
+end
+
 --- Returns the agent called `name`.
 ---@param name string
 ---@return acp.agents.Found?
 function M.get(name)
   local agent = require("acp.config").get().agents[name]
-  return agent and { name = name, path = program(agent), agent = agent }
+  local path = agent and program(agent)
+  local command = commands[name]
+  if agent and not path and command then
+    path = vim.fn.exepath(command[1] or "")
+    agent = vim.tbl_extend("force", agent, { args = vim.list_slice(command, 2) })
+  end
+  return agent and { name = name, path = path, agent = agent }
 end
 
 --- Returns all agents, sorted by name.
@@ -102,7 +119,12 @@ end
 function M.missing(found)
   local correct = ("install it, or correct `agents.%s.command`"):format(found.name)
   local text = "the agent %q needs `%s`, which was not found: %s"
-  return text:format(found.name, found.agent.command, found.agent.install or correct)
+  local instruction = found.agent.install or correct
+  if require("acp.install").commands(found.agent) then
+    -- Short enough for one line of a small screen; a longer one would cause a hit-enter prompt.
+    instruction = ("`:Acp agents %s` installs it"):format(found.name)
+  end
+  return text:format(found.name, found.agent.command, instruction)
 end
 
 return M

@@ -134,7 +134,7 @@ local function terminal(call)
   elseif #all == 0 then
     vim.notify("acp.nvim: No agent has run a command in a terminal yet.", vim.log.levels.INFO)
   else
-    vim.ui.select(all, {
+    require("acp.select")(all, {
       prompt = "Terminals",
       kind = "acp-terminal",
       format_item = function(item)
@@ -192,6 +192,9 @@ local subcommands = {
   ["drop-feedback"] = function()
     require("acp").review.drop_feedback()
   end,
+  undo = function()
+    require("acp").review.undo()
+  end,
   ["undo-turn"] = function(call)
     require("acp").review.undo_turn({ back = call.bang })
   end,
@@ -222,7 +225,7 @@ local subcommands = {
     require("acp.login").login(call.rest ~= "" and call.rest or nil)
   end,
   logout = function()
-    require("acp.login").logout()
+    require("acp.login").ask_logout()
   end,
   terminal = terminal,
   attach = function(call)
@@ -232,7 +235,12 @@ local subcommands = {
     require("acp.composer").detach_command(call)
   end,
   log = log,
-  agents = agents,
+  agents = function(call)
+    if call.rest ~= "" then
+      return require("acp.install").ask(call.rest)
+    end
+    agents()
+  end,
   sessions = function(call)
     require("acp.sessions").command(call.args, call.bang)
   end,
@@ -244,6 +252,51 @@ local subcommands = {
     require("acp.sessions").export({}, file, call.bang)
   end,
 }
+
+--- What each subcommand does, for `:Acp` alone.
+---@type table<string, string>
+local about = {
+  accept = "accepts the hunk at the cursor, or a file, turn or all",
+  agents = "lists the agents, or installs one",
+  attach = "attaches the current file, lines, or the clipboard's image",
+  cancel = "stops the turn",
+  config = "changes an option of the session",
+  detach = "removes an attachment",
+  ["drop-feedback"] = "does not send rejected hunks to the agent",
+  export = "writes the conversation as markdown",
+  follow = "shows the agent's place in a window",
+  log = "opens the log",
+  login = "logs in to the agent",
+  logout = "logs out of the agent",
+  mode = "changes the agent's mode",
+  next = "goes to the next hunk",
+  permission = "goes to the open question",
+  prev = "goes to the previous hunk",
+  prompt = "sends a prompt",
+  queue = "goes to the queued prompts",
+  reject = "rejects the hunk at the cursor, or a file, turn or all",
+  restart = "starts the agent again",
+  review = "lists all files and hunks",
+  sessions = "lists the open and past sessions",
+  stop = "ends the agent",
+  terminal = "shows a command that an agent runs",
+  tools = "chooses Neovim's tools for agents",
+  undo = "takes your last decision about hunks back",
+  ["undo-turn"] = "takes back what the last turn changed",
+}
+
+--- Lists the subcommands.
+local function overview()
+  local names = vim.tbl_keys(subcommands)
+  table.sort(names)
+  local chunks = {}
+  for i, name in ipairs(names) do
+    local line_end = i < #names and "\n" or ""
+    table.insert(chunks, { (":Acp %-14s"):format(name), "Identifier" })
+    table.insert(chunks, { about[name] .. line_end })
+  end
+  vim.api.nvim_echo(chunks, false, {})
+end
 
 --- Subcommands that accept a `!`.
 ---@type table<string, boolean?>
@@ -273,10 +326,18 @@ local function context_of(command)
   }
 end
 
+--- The filetypes of a chat's windows.
+local of_chat =
+  { ["acp-chat"] = true, ["acp-input"] = true, ["acp-plan"] = true, ["acp-queue"] = true }
+
 --- Runs `:AcpChat`.
 ---@param command vim.api.keyset.create_user_command.command_args
 function M.chat(command)
   guarded(function()
+    local is_plain = #command.fargs == 0 and not command.bang and command.range == 0
+    if is_plain and of_chat[vim.bo.filetype] and require("acp.config").get().chat.toggle then
+      return require("acp.native").load().session_hide()
+    end
     require("acp").open({
       agent = command.fargs[1],
       new = command.bang,
@@ -289,6 +350,9 @@ end
 ---@param command vim.api.keyset.create_user_command.command_args
 function M.run(command)
   guarded(function()
+    if command.args == "" then
+      return overview()
+    end
     local name, bang, rest = command.args:match("^([^%s!]+)(!?)%s*(.-)%s*$")
     local run = subcommands[name]
     if run and bang == "!" and not with_bang[name] then
@@ -362,10 +426,17 @@ function M.complete(lead, line, position)
         return tostring(item.id)
       end, native and native.terminals() or {})
     )
+  elseif name == "agents" and not rest:find("%s") then
+    return starting_with(
+      lead,
+      vim.tbl_map(function(found)
+        return found.name
+      end, require("acp.agents").list())
+    )
   elseif name == "mode" or name == "config" then
     return starting_with(lead, require("acp.options").complete(name, rest))
   elseif name == "attach" then
-    return vim.fn.getcompletion(rest, "file")
+    return vim.list_extend(starting_with(rest, { "clipboard" }), vim.fn.getcompletion(rest, "file"))
   elseif name == "detach" and not rest:find("%s") then
     return starting_with(lead, require("acp.composer").numbers())
   elseif name:find("^sessions!?$") then

@@ -17,11 +17,20 @@ function M.attach(what, session)
   native.attach(session, what)
 end
 
---- Runs `:Acp attach` for a file, else the command's range, else the clipboard.
+--- Runs `:Acp attach` for a file or the clipboard, else the command's range, else the current file.
 ---@param call acp.commands.Call
 function M.attach_command(call)
-  if call.rest == "" then
+  if call.rest == "clipboard" then
+    return M.attach(nil)
+  elseif call.rest == "" and call.context then
     return M.attach(call.context)
+  elseif call.rest == "" then
+    local name = vim.bo.buftype == "" and vim.api.nvim_buf_get_name(0) or ""
+    if name == "" then
+      local text = "acp.nvim: this window shows no file: name one, or use `:Acp attach clipboard`."
+      error(text, 0)
+    end
+    return M.attach(name)
   end
   -- Like Neovim's own commands: `%`, `~` and `$VAR` are expanded, blanks are part of the name.
   local path = vim.fn.expand(call.rest) --[[@as string]]

@@ -65,6 +65,9 @@ local function expected(node)
     end, node.values or {})
     local last = table.remove(quoted)
     local any = table.concat(quoted, ", ") .. " or " .. last
+    if node.item then
+      return ("%s, or a list of %ss"):format(any, node.item.kind)
+    end
     return node.kind == "strings" and any .. ", or a list of them" or any
   elseif node.above_zero then
     return "a number above 0"
@@ -131,6 +134,9 @@ end
 mergers.boolean, mergers.string, mergers.number = merge_plain, merge_plain, merge_plain
 
 function mergers.enum(node, base, value, path, into)
+  if node.item and type(value) == "table" then
+    return mergers.list(node, base, value, path, into)
+  end
   local instead = node.gone and node.gone[value]
   if instead then
     table.insert(into.problems, ("%s: %s"):format(path, instead))
@@ -282,7 +288,7 @@ end
 ---@param agent acp.Agent.Resolved
 local function bridged(agent)
   agent.command, agent.args = "acp-agui", { agent.url }
-  agent.install = agent.install or "run `make release` in the plugin's folder"
+  agent.install = agent.install or "run `./install.sh` in the plugin's folder"
   if next(agent.headers) then
     -- The environment, unlike arguments, is hidden from other users.
     agent.env.ACP_AGUI_HEADERS = vim.json.encode(agent.headers)

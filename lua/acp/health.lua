@@ -10,6 +10,19 @@ local function bare(text)
   return (text:gsub("^acp%.nvim:? ", ""))
 end
 
+--- Returns where the library at `path` came from.
+---@param path string
+---@return string
+local function origin(path)
+  local record = require("acp.native").installed(path)
+  if not record then
+    return "a build of your own"
+  elseif record.from == "source" then
+    return ("built from source for %s"):format(record.triple)
+  end
+  return ("from the archive for %s with the SHA-256 %s"):format(record.triple, record.from)
+end
+
 ---@return acp.Native?
 ---@return string? path Of the library.
 local function library()
@@ -28,7 +41,7 @@ local function library()
     health.error(bare(loader.message(native)))
     return nil
   end
-  health.ok(("library %s: %s"):format(native.version, path))
+  health.ok(("library %s, %s: %s"):format(native.version, origin(path), path))
   return native, path
 end
 
@@ -153,7 +166,7 @@ local function tools(library_path)
     health.ok(("the proxy that agents start: %s"):format(proxy))
   elseif library_path then
     health.warn(
-      ("`acp-mcp` is missing beside the library, so agents cannot use the tools: run `make release` in %s"):format(
+      ("`acp-mcp` is missing beside the library, so agents cannot use the tools: run `./install.sh` in %s"):format(
         require("acp.native").root()
       )
     )

@@ -38,6 +38,9 @@ local M = {}
 ---@field follow? acp.Follow
 ---@field attached? string[] The names of the next prompt's attachments.
 ---@field login? boolean The agent requires a log-in.
+---@field since? integer When its phase began, in seconds since 1970.
+---@field cwd? string Its folder.
+---@field steering? boolean The agent takes words into a running turn.
 
 --- The usage of the model's context.
 ---@class acp.Status.Usage
@@ -133,6 +136,7 @@ local M = {}
 ---@class acp.PromptOpts: acp.SessionOpts
 ---@field contexts? acp.Context[] Lines to attach.
 ---@field interrupt? boolean Cancels the running turn; otherwise the prompt is queued.
+---@field steer? boolean Sends it into the running turn if the agent supports that; else it is queued.
 
 ---@class acp.OpenOpts
 ---@field agent? string A name in the configuration; default: |acp-config-default_agent|.
@@ -237,7 +241,7 @@ function M.prompt(prompt, opts)
     end
   end
   local session = session_of("prompt", opts)
-  require("acp.session").prompt(prompt, session, opts and opts.contexts, opts and opts.interrupt)
+  require("acp.session").prompt(prompt, session, opts)
 end
 
 --- Cancels the running turn.
@@ -274,9 +278,9 @@ end
 ---@field updated? integer The time of the last message, in seconds since 1970.
 ---@field listed boolean Whether its agent lists it.
 
---- Lists open and past sessions to choose from, or passes them to `done`, newest first.
+--- Lists open and past sessions in a window, or passes them to `done`, newest first.
 ---@param opts? acp.SessionsOpts
----@param done? fun(sessions: acp.PastSession[]) Receives them; without it, a list is shown.
+---@param done? fun(sessions: acp.PastSession[]) Receives them; without it, the window opens.
 function M.sessions(opts, done)
   opts = opts or {}
   if type(opts) ~= "table" then
@@ -288,11 +292,10 @@ function M.sessions(opts, done)
   elseif done ~= nil and type(done) ~= "function" then
     bad("sessions: done", "function or nil", done)
   end
-  local sessions = require("acp.sessions")
   if done then
-    sessions.list(opts, done)
+    require("acp.sessions").list(opts, done)
   else
-    sessions.pick("open", opts)
+    require("acp.overview").open(opts)
   end
 end
 
@@ -580,6 +583,11 @@ end
 function M.review.reject(scope)
   scope = checked_scope("review.reject", scope)
   require("acp.native").load().reject(scope)
+end
+
+--- Takes the last decision back: what was accepted or rejected by it is to be reviewed again.
+function M.review.undo()
+  require("acp.native").load().undo_decision()
 end
 
 --- Undoes the file changes of the last turn that made any, or brings an undone turn back.

@@ -130,97 +130,39 @@ local function give(session, agent, method)
   require("acp.native").load().login(session, method.id, vars)
 end
 
---- Runs a command in a terminal of the current window.
----@param command string[]
----@param opts table
----@return integer job 0 or less if it could not be started.
-local function start(command, opts)
-  if vim.fn.has("nvim-0.11") == 1 then
-    opts.term = true
-    return vim.fn.jobstart(command, opts)
-  end
-  ---@diagnostic disable-next-line: deprecated
-  return vim.fn.termopen(command, opts)
-end
-
----@param win integer
----@param before integer
-local function close(win, before)
-  local is_here = vim.api.nvim_get_current_win() == win
-  if vim.api.nvim_win_is_valid(win) then
-    pcall(vim.api.nvim_win_close, win, true)
-  end
-  if is_here then
-    vim.cmd.stopinsert()
-    if vim.api.nvim_win_is_valid(before) then
-      vim.api.nvim_set_current_win(before)
-    end
-  end
-end
-
 --- Runs the agent's own command in a terminal; on success, logs in again.
 ---@param session acp.Session
 ---@param agent acp.native.Agent
 ---@param method acp.AuthMethod
 local function run(session, agent, method)
-  local before = vim.api.nvim_get_current_win()
-  local buf = vim.api.nvim_create_buf(false, true)
-  local height = math.max(12, math.floor(vim.o.lines / 2))
-  local win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = height })
-  -- The new window shows the previous window's buffer, which may be the chat's input.
-  for option, value in pairs({
-    number = false,
-    relativenumber = false,
-    signcolumn = "no",
-    winfixheight = false,
-    winhighlight = "",
-    winbar = (" Log in to %s"):format((agent.title or agent.name):gsub("%%", "%%%%")),
-  }) do
-    vim.api.nvim_set_option_value(option, value, { win = win, scope = "local" })
-  end
   local command = { method.command or agent.command }
   if not method.command then
     vim.list_extend(command, agent.args)
   end
   vim.list_extend(command, method.args or {})
-  local function over(_, code)
-    vim.schedule(function()
+  local buf, why = require("acp.terminal").run({
+    title = ("Log in to %s"):format(agent.title or agent.name),
+    command = command,
+    cwd = agent.cwd,
+    env = vim.tbl_extend("force", agent.env, method.env or {}),
+    desc = "acp: close the log-in",
+    ended = function(code)
       if code == 0 then
-        close(win, before)
-        pcall(vim.api.nvim_buf_delete, buf, { force = true })
         local native = require("acp.native").load()
         -- The session may have been closed in the meantime.
         pcall(native.login, session, method.id, true)
         return
       end
-      if vim.api.nvim_get_current_buf() == buf then
-        vim.cmd.stopinsert()
-      end
       -- Short enough for one line of a small screen; a longer one would cause a hit-enter prompt.
       local text = "The log-in failed (exit code %d); `:Acp login` tries again."
       say(text:format(code), vim.log.levels.ERROR)
-    end)
-  end
-  local ok, job = pcall(start, command, {
-    cwd = agent.cwd,
-    env = vim.tbl_extend("force", vim.empty_dict(), agent.env, method.env or {}),
-    on_exit = over,
+    end,
   })
-  if not ok or job <= 0 then
-    close(win, before)
-    pcall(vim.api.nvim_buf_delete, buf, { force = true })
-    local why = ok and "it is not executable" or require("acp.native").message(job)
+  if buf then
+    vim.b[buf].acp_login = session
+  else
     say(("`%s` cannot be run: %s."):format(command[1], why), vim.log.levels.ERROR)
-    return
   end
-  vim.bo[buf].bufhidden = "hide"
-  vim.b[buf].acp_login = session
-  for _, key in ipairs({ "q", "<Esc>" }) do
-    vim.keymap.set("n", key, function()
-      close(vim.api.nvim_get_current_win(), before)
-    end, { buffer = buf, desc = "acp: close the log-in" })
-  end
-  vim.cmd.startinsert()
 end
 
 ---@param session acp.Session
@@ -268,7 +210,7 @@ function M.login(id, session)
       .. "terminal."
     error(text:format(agent.name), 0)
   end
-  vim.ui.select(methods, {
+  require("acp.select")(methods, {
     prompt = ("Log in to %s"):format(agent.title or agent.name),
     kind = "acp-login",
     format_item = describe,
@@ -283,6 +225,25 @@ end
 ---@param session acp.Session?
 function M.logout(session)
   require("acp.native").load().logout(session)
+end
+
+--- Logs out of the current session's agent if the user confirms it.
+function M.ask_logout()
+  local native = require("acp.native").load()
+  local session = native.status(nil).session
+  local agent = session and process(native, session)
+  if not agent then
+    return M.logout()
+  end
+  local name = agent.title or agent.name
+  require("acp.select")({ "Log out", "Stay logged in" }, {
+    prompt = ("Log out of %s?"):format(name),
+    kind = "acp-logout",
+  }, function(_, index)
+    if index == 1 then
+      M.logout(session)
+    end
+  end)
 end
 
 --- Returns the ids of the log-in methods of the current session's agent.

@@ -10,7 +10,7 @@ local M = {}
 ---@field version string
 ---@field setup fun(config: acp.Config.Resolved): string[] Problems in it.
 ---@field open fun(spec: acp.native.Open): integer
----@field prompt fun(session: integer?, prompt: string|table[], contexts: acp.Context[]?, interrupt: boolean?)
+---@field prompt fun(session: integer?, prompt: string|table[], contexts: acp.Context[]?, when: ("steer"|"interrupt")?)
 ---@field queue_list fun(session: integer?): acp.Queued[]
 ---@field queue_act fun(session: integer?, id: integer, action: "edit"|"remove"|"send"|"move", by: integer?)
 ---@field queue_focus fun(session: integer?)
@@ -32,7 +32,9 @@ local M = {}
 ---@field past_list fun(number: integer, query: {cwd: string, all: boolean, agent: string?})
 ---@field past_delete fun(number: integer, past: acp.PastSession)
 ---@field past_export fun(number: integer, what: {session?: integer, record?: string})
+---@field sessions fun(): acp.Status[] The open ones.
 ---@field session_show fun(session: integer)
+---@field session_hide fun(session: integer?) Closes its windows in the tab page.
 ---@field agents fun(): acp.native.Agent[] The running processes.
 ---@field login fun(session: integer?, method: string, step: table<string, string>|string|true|nil)
 ---@field logout fun(session: integer?)
@@ -42,6 +44,7 @@ local M = {}
 ---@field prev fun()
 ---@field review_list fun()
 ---@field drop_feedback fun()
+---@field undo_decision fun()
 ---@field undo_turn fun(step: "ask"|"undo"|"back")
 ---@field hunks fun(buf: integer?): acp.Hunk[]
 ---@field terminals fun(): {id: integer, label: string}[] Newest first.
@@ -74,6 +77,10 @@ local M = {}
 ---@field args string[]
 ---@field env table<string, string>
 ---@field missing_file? "error"|"empty"
+---@field mode? string Ids or names.
+---@field model? string
+---@field options? table<string, string|boolean>
+---@field remembered? acp.Remembered Values for the options that have none above.
 ---@field cwd string Absolute.
 ---@field mcp_servers? acp.native.McpServer[]
 ---@field additional_dirs? string[] Absolute.
@@ -127,8 +134,15 @@ function M.configure()
   local found = library.setup(config.get())
   is_set_up = true
   require("acp.tools").offer(library)
-  local problems = config.report().problems
+  local report = config.report()
+  local problems = vim.list_extend({}, report.problems)
   vim.list_extend(problems, found or {})
+  for _, key in ipairs(report.unknown) do
+    -- Tables may have keys that another version knows; a misspelt name loses all below it.
+    if not key:find(".", 1, true) then
+      table.insert(problems, ("%s: unknown key; see `:help acp-config-keys`"):format(key))
+    end
+  end
   if #problems > 0 then
     local text = "acp.nvim: the configuration has errors. Invalid options are ignored; any mistake in "
       .. "`permissions.rules` disables all rules:\n  "
@@ -184,10 +198,10 @@ end
 
 ---@return string
 local function advice()
-  return ("run `make release` in %s"):format(M.root())
+  return ("run `./install.sh` in %s"):format(M.root())
 end
 
---- Returns the path of the library: the configured one, else the newest build.
+--- Returns the path of the library: the configured one, else the newest.
 ---@return string? path
 ---@return string? problem Why there is none and what to do.
 function M.find()
@@ -210,7 +224,7 @@ function M.find()
   if newest then
     return newest
   end
-  return nil, "acp.nvim: the library has not been built yet: " .. advice() .. "."
+  return nil, "acp.nvim: the library is not installed: " .. advice() .. "."
 end
 
 --- Returns the folders that may contain a library.
@@ -228,10 +242,50 @@ function M.candidates()
   end, dirs)
 end
 
---- Loads the library at `path` and checks its version.
+--- What `install.sh` records beside the library.
+---@class acp.native.Installed
+---@field version string
+---@field triple string
+---@field from string "source", or the SHA-256 of the archive.
+
+--- Returns the record of the library at `path`, or nil if `install.sh` did not put it there.
+---@param path string
+---@return acp.native.Installed?
+function M.installed(path)
+  local file = io.open(vim.fs.dirname(path) .. "/installed")
+  if not file then
+    return nil
+  end
+  local text = file:read("*a") or ""
+  file:close()
+  local record = {} ---@type table<string, string>
+  for key, value in text:gmatch("(%l+) (%S+)\n") do
+    record[key] = value
+  end
+  local version, triple, from = record.version, record.triple, record.from
+  return version and triple and from and { version = version, triple = triple, from = from } or nil
+end
+
+--- Raises a sentence unless `version`, the library's, is the one of these files.
+---@param path string The library's.
+---@param version string
+local function check_version(path, version)
+  local ours = require("acp.version")
+  if version ~= ours then
+    -- A loaded library cannot be replaced, so a new one requires a new Neovim.
+    local text = "acp.nvim: %s is version %s, its Lua files are %s: %s and restart Neovim."
+    error(text:format(path, version, ours, advice()), 0)
+  end
+end
+
+--- Loads the library at `path` and checks its version, before that if a record has it.
 ---@param path string
 ---@return acp.Native
 function M.open(path)
+  local record = M.installed(path)
+  if record then
+    check_version(path, record.version)
+  end
   local open, why = package.loadlib(path, "luaopen_acp_nvim")
   if not open then
     local reason = vim.trim(why or "for no known reason")
@@ -244,13 +298,7 @@ function M.open(path)
     local reason = M.message(native)
     error(("acp.nvim: %s cannot be started (%s): %s."):format(path, reason, advice()), 0)
   end
-  local version = require("acp.version")
-  if type(native) ~= "table" or native.version ~= version then
-    local theirs = type(native) == "table" and native.version or "unknown"
-    -- A loaded library cannot be replaced, so a new build requires a new Neovim.
-    local text = "acp.nvim: %s is version %s, its Lua files are %s: %s and restart Neovim."
-    error(text:format(path, theirs, version, advice()), 0)
-  end
+  check_version(path, type(native) == "table" and native.version or "unknown")
   return native
 end
 

@@ -10,21 +10,19 @@ local function native()
   return require("acp.native").load()
 end
 
----@param option acp.Option
----@return boolean
-local function is_mode(option)
-  return option.id == "mode"
-end
-
---- Returns the mode option: the one with this id, else the first in this category.
+--- Returns the option for the mode or the model: the one with this id, else the first in this
+--- category.
 ---@param options acp.Option[]
+---@param purpose "mode"|"model"
 ---@return acp.Option?
-local function mode_of(options)
-  local found = vim.tbl_filter(is_mode, options)[1]
-  return found
-    or vim.tbl_filter(function(option)
-      return option.category == "mode"
-    end, options)[1]
+local function option_for(options, purpose)
+  for _, field in ipairs({ "id", "category" }) do
+    for _, option in ipairs(options) do
+      if option[field] == purpose then
+        return option
+      end
+    end
+  end
 end
 
 ---@param options acp.Option[]
@@ -86,7 +84,59 @@ local function nothing(session, what)
   end
 end
 
---- Lets the user choose an option's value.
+--- Returns the key of the configuration for the mode or the model, if an option is one of them.
+---@param session acp.Session
+---@param option acp.Option
+---@return "mode"|"model"?
+local function key_of(session, option)
+  local options = native().options(session)
+  for _, key in ipairs({ "mode", "model" }) do
+    local found = option_for(options, key)
+    if found and found.id == option.id then
+      return key
+    end
+  end
+end
+
+--- An entry of a list that is no value.
+---@class acp.options.Deed
+---@field text string
+---@field run fun(): string? Returns what went wrong.
+---@field done string
+
+--- Returns what can be done about the value that an agent's new sessions get.
+---@param session acp.Session
+---@param option acp.Option
+---@return acp.options.Deed[]
+local function deeds(session, option)
+  local remember = require("acp.remember")
+  local agent = native().status(session).agent or ""
+  local key = key_of(session, option)
+  local known = remember.value(agent, option, key)
+  local what = ("%s %q"):format(option.name:lower(), shown(option))
+  local all = {} ---@type acp.options.Deed[]
+  if known ~= option.value then
+    all[1] = {
+      text = ("Remember the %s for new sessions"):format(what),
+      run = function()
+        return remember.set(agent, option, key, option.value)
+      end,
+      done = ("Remembered for new sessions of %s: %s."):format(agent, what),
+    }
+  end
+  if known ~= nil then
+    table.insert(all, {
+      text = ("Forget the %s of new sessions"):format(option.name:lower()),
+      run = function()
+        return remember.set(agent, option, key, nil)
+      end,
+      done = ("Forgotten: the %s of new sessions of %s."):format(option.name:lower(), agent),
+    })
+  end
+  return all
+end
+
+--- Lets the user choose an option's value, or what new sessions get.
 ---@param session acp.Session
 ---@param option acp.Option
 ---@param kind string
@@ -95,22 +145,34 @@ local function pick_value(session, option, kind)
   if #values == 0 then
     return nothing(session, option.name:lower() .. " values")
   end
-  vim.ui.select(values, {
+  local items = vim.list_extend({}, values)
+  vim.list_extend(items, deeds(session, option))
+  require("acp.select")(items, {
     prompt = option.name,
     kind = kind,
-    ---@param value acp.OptionValue
-    format_item = function(value)
-      local text = (value.id == option.value and "● " or "  ") .. value.name
-      if value.group then
-        text = ("%s (%s)"):format(text, value.group)
+    ---@param item acp.OptionValue|acp.options.Deed
+    format_item = function(item)
+      if item.run then
+        return "  " .. item.text
       end
-      local about = value.description and short(value.description)
-      return about and about ~= "" and about ~= value.name and text .. " — " .. about or text
+      local text = (item.id == option.value and "● " or "  ") .. item.name
+      if item.group then
+        text = ("%s (%s)"):format(text, item.group)
+      end
+      local about = item.description and short(item.description)
+      return about and about ~= "" and about ~= item.name and text .. " — " .. about or text
     end,
-  }, function(value)
-    if value then
+  }, function(item)
+    if item and item.run then
+      local problem = item.run()
+      local level = problem and vim.log.levels.WARN or vim.log.levels.INFO
+      -- Neovim redraws what the list has covered before it shows the message.
+      vim.schedule(function()
+        vim.notify("acp.nvim: " .. (problem or item.done), level)
+      end)
+    elseif item then
       require("acp.commands").guarded(function()
-        native().set_option(session, option.id, value.id)
+        native().set_option(session, option.id, item.id)
       end)
     end
   end)
@@ -126,7 +188,7 @@ function M.mode(mode, next)
   elseif mode ~= "" then
     return native().set_option(session, nil, mode)
   end
-  local option = mode_of(native().options(session))
+  local option = option_for(native().options(session), "mode")
   if option and session then
     pick_value(session, option, "acp-mode")
   else
@@ -152,7 +214,7 @@ function M.config(rest)
     end
     return pick_value(session, option, "acp-option-value")
   end
-  vim.ui.select(options, {
+  require("acp.select")(options, {
     prompt = "Options of " .. native().status(session).agent,
     kind = "acp-option",
     ---@param option acp.Option
@@ -181,7 +243,7 @@ function M.complete(name, rest)
   local id, more = rest:match("^(%S+)%s+(%S*)$")
   local option ---@type acp.Option?
   if name == "mode" and not rest:find("%s") then
-    option = mode_of(options)
+    option = option_for(options, "mode")
   elseif name == "config" and not rest:find("%s") then
     return vim.tbl_map(function(item)
       return item.id

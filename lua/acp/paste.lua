@@ -1,5 +1,5 @@
---- Attaches an image dropped on the input: terminals paste its path. If the agent does not accept
---- images, the path is pasted as text.
+--- Attaches an image dropped on the input or pasted from the clipboard: terminals paste the path of
+--- the first, and nothing for the second. If the agent does not accept images, it stays text.
 ---
 --- Invariant: everything else reaches `vim.paste` unchanged.
 
@@ -36,8 +36,11 @@ function M.wrap()
   ---@diagnostic disable-next-line: duplicate-set-field
   vim.paste = function(lines, phase)
     local is_first = phase == -1 or phase == 1
-    local path = is_first and vim.bo.filetype == "acp-input" and image(lines) or nil
-    if path and require("acp.native").load().takes_images() then
+    local is_input = is_first and vim.bo.filetype == "acp-input"
+    local path = is_input and image(lines) or nil
+    -- A terminal has no text for an image in the clipboard.
+    local is_empty = is_input and phase == -1 and table.concat(lines) == ""
+    if (path or is_empty) and require("acp.native").load().takes_images() then
       -- The final chunk of the same paste is empty.
       is_taken = phase == 1
       return (pcall(require("acp").attach, path))

@@ -15,7 +15,7 @@ return {
   tutor = {
     title = "the tutor",
     command = "acp-tutor",
-    install = "run `make release` in the plugin's folder",
+    install = "run `./install.sh` in the plugin's folder",
   },
   auggie = {
     title = "Auggie",
@@ -28,18 +28,18 @@ return {
   claude = {
     title = "Claude Code",
     command = "claude-agent-acp",
-    install = "npm install -g @agentclientprotocol/claude-agent-acp",
+    install = "npm install -g @agentclientprotocol/claude-agent-acp@0",
   },
   cline = {
     title = "Cline",
     command = "cline",
     args = { "--acp" },
-    install = "npm install -g cline",
+    install = "npm install -g cline@3",
   },
   codex = {
     title = "Codex",
     command = "codex-acp",
-    install = "npm install -g @agentclientprotocol/codex-acp",
+    install = "npm install -g @agentclientprotocol/codex-acp@2",
   },
   copilot = {
     title = "Copilot CLI",
@@ -59,7 +59,7 @@ return {
     args = { "--acp" },
     -- It gives up creating a file when reading it returns an error.
     missing_file = "empty",
-    install = "npm install -g @google/gemini-cli",
+    install = "npm install -g @google/gemini-cli@0",
   },
   goose = {
     title = "Goose",
@@ -71,13 +71,13 @@ return {
     title = "Kimi Code",
     command = "kimi",
     args = { "acp" },
-    install = "npm install -g @moonshot-ai/kimi-code",
+    install = "npm install -g @moonshot-ai/kimi-code@2",
   },
   opencode = {
     title = "OpenCode",
     command = "opencode",
     args = { "acp" },
-    install = "npm install -g opencode-ai",
+    install = "npm install -g opencode-ai@1",
   },
   qoder = {
     title = "Qoder CLI",

@@ -10,7 +10,8 @@
 ---@field required? boolean|string A record without it, or the field named instead, is dropped.
 ---@field values? (string|boolean)[] For an enum, or to restrict strings.
 ---@field gone? table<string, string> For an enum: what to write instead of a former value.
----@field item? acp.schema.Node For a list or a map; without it, values are not checked.
+---@field item? acp.schema.Node For a list or a map; without it, values are not checked. For an enum:
+--- also accepts a list of these.
 ---@field fields? acp.schema.Field[] For a record, in the order of the help.
 ---@field class? string For a record: the name of its type.
 ---@field placeholder? string For a map: the name of a key in the help.
@@ -55,6 +56,7 @@ for name, preset in pairs(require("acp.presets")) do
     additional_dirs = {},
     mcp_servers = {},
     tools = "stdio",
+    options = {},
   }
 end
 
@@ -122,6 +124,12 @@ local agent = {
     if one.url and not one.url:find("^https?://%S+$") then
       return "url", ("expected an http or https address, got %q"):format(one.url)
     end
+    for id, value in vim.spairs(one.options) do
+      if type(value) ~= "string" and type(value) ~= "boolean" then
+        one.options[id] = nil
+        return "options", ("expected string or boolean for %q, got %s"):format(id, type(value))
+      end
+    end
   end,
   fields = {
     field("command", {
@@ -182,6 +190,22 @@ local agent = {
       doc = 'How its sessions reach the tools of Neovim (|acp-tools|): "stdio", by a program that '
         .. "the agent starts, or `false`: not at all.",
     }),
+    field("mode", {
+      kind = "string",
+      doc = "The mode of its new sessions, by its id or name; `:Acp mode` lists them. It is set "
+        .. "before the first prompt.",
+    }),
+    field("model", {
+      kind = "string",
+      doc = "The model of its new sessions, likewise.",
+    }),
+    field("options", {
+      kind = "map",
+      placeholder = "id",
+      default = {},
+      doc = "Other options of its new sessions, likewise: a value, or a boolean, by the option's id; "
+        .. "`:Acp config` lists them. The chat says which of them the agent does not have.",
+    }),
     field("missing_file", {
       kind = "enum",
       values = { "error", "empty" },
@@ -230,6 +254,14 @@ local chat_keys = {
       )
     ),
     field("toggle", keys("za", "Opens or closes the fold at the cursor.")),
+    field(
+      "answer",
+      keys(
+        "<Esc>",
+        "While a question is open: goes to it (|acp-permission|). After a count or a register, the "
+          .. "key keeps its usual meaning."
+      )
+    ),
     field("mode", keys("<S-Tab>", "Switches to the agent's next mode (|:Acp-mode|).")),
     field("cancel", keys("<C-c>", "Cancels the turn.")),
     field("close", keys("q", "Closes the chat's windows. The session continues.")),
@@ -243,8 +275,12 @@ local input_keys = {
   switch = true,
   doc = "In the input window.",
   fields = {
-    field("send", keys("<CR>", "Normal mode: sends the prompt.")),
-    field("send_insert", keys({ "<CR>", "<C-s>" }, "Insert mode: sends the prompt.")),
+    field(
+      "send",
+      keys("<CR>", "Normal mode: sends the prompt, during a turn as |acp-steering| describes.")
+    ),
+    field("send_insert", keys({ "<CR>", "<C-s>" }, "Insert mode: the same.")),
+    field("queue", keys("<C-q>", "Normal and insert mode: sends the prompt after the turn.")),
     field(
       "interrupt",
       keys(
@@ -270,6 +306,14 @@ local input_keys = {
         "<Tab>",
         "Insert mode: accepts the selected completion, or the first one. Without a completion "
           .. "menu, the key keeps its usual meaning."
+      )
+    ),
+    field(
+      "answer",
+      keys(
+        "<Esc>",
+        "Normal mode, while a question is open: goes to it (|acp-permission|). After a count or a register, the "
+          .. "key keeps its usual meaning."
       )
     ),
     field("detach", keys("<BS>", "Normal mode: removes the last attachment (|acp-attachments|).")),
@@ -372,6 +416,21 @@ local review_keys = {
     field("reject_file", keys("<LocalLeader>R", "Rejects all hunks of the buffer.")),
     field("next_hunk", keys("]a", "Goes to the next hunk.")),
     field("prev_hunk", keys("[a", "Goes to the previous hunk.")),
+  },
+}
+
+---@type acp.schema.Node
+local sessions_keys = {
+  kind = "record",
+  class = "acp.Config.Keymaps.Sessions",
+  switch = true,
+  doc = "In the list of sessions (|:Acp-sessions|).",
+  fields = {
+    field("open", keys("<CR>", "Opens the session under the cursor.")),
+    field("answer", keys("a", "Goes to the question that waits for you.")),
+    field("cancel", keys("<C-c>", "Cancels the turn of the session under the cursor.")),
+    field("delete", keys("dd", "Deletes the past session under the cursor, after asking you.")),
+    field("close", keys("q", "Closes the list.")),
   },
 }
 
@@ -513,9 +572,13 @@ local tools = {
       doc = "Offers the tools in new sessions.",
     }),
     field("builtin", {
-      kind = "boolean",
-      default = true,
-      doc = "Includes the built-in tools (|acp-tools-builtin|).",
+      kind = "enum",
+      values = { "default", "all", false },
+      item = { kind = "string" },
+      default = "default",
+      doc = 'The built-in tools (|acp-tools-builtin|) that are offered: "default" are those for what '
+        .. 'agents cannot do themselves; "all" makes each request to the agent\'s model longer; or a '
+        .. "list of names, or `false` for none. `:Acp tools` shows which are on.",
     }),
     field("permissions", {
       kind = "map",
@@ -615,6 +678,17 @@ local root = {
             .. 'loaded buffers; "open": also in other files, which are opened in a window beside '
             .. "yours when permission is asked; `false`: only in the permission window.",
         }),
+        field("advance", {
+          kind = "boolean",
+          default = false,
+          doc = "Goes to the next hunk after a key has accepted or rejected the one at the cursor.",
+        }),
+        field("accept_allowed", {
+          kind = "boolean",
+          default = false,
+          doc = "Accepts the hunks of a proposed change when you allow it in the permission window. "
+            .. "What the agent writes otherwise is still reviewed.",
+        }),
         field("feedback", {
           kind = "boolean",
           default = true,
@@ -663,6 +737,32 @@ local root = {
           default = true,
           doc = "A question that is not on the screen waits for your answer.",
         }),
+        field("bell", {
+          kind = "boolean",
+          default = true,
+          doc = "Rings the terminal's bell with these messages while Neovim has lost the focus.",
+        }),
+        field("desktop", {
+          kind = "enum",
+          values = { true, false, "osc9", "osc777" },
+          default = true,
+          doc = "Shows these messages on the desktop, through the terminal, while Neovim has lost the "
+            .. "focus: by the escape code that the terminal knows, or by the one named. Other "
+            .. "terminals ignore it. In tmux this needs `set -g allow-passthrough on`, and `set -g "
+            .. "focus-events on` for the focus.",
+        }),
+        field("focused", {
+          kind = "boolean",
+          default = false,
+          doc = "Does both while Neovim has the focus, too, and whether the chat is visible or not: "
+            .. "for terminals that report no focus.",
+        }),
+        field("title", {
+          kind = "boolean",
+          default = false,
+          doc = "Shows in the terminal's title which agent works or waits for you, before your "
+            .. "'titlestring'.",
+        }),
       },
     }),
     field("chat", {
@@ -681,7 +781,7 @@ local root = {
           default = 0.4,
           doc = "Its width: a value below 1 is a fraction of the screen (at least 40 columns if "
             .. 'they fit), others are columns. With the layout "bottom": its height, as a fraction '
-            .. "or in lines. On screens narrower than 60 columns the chat opens at the bottom.",
+            .. "or in lines. On screens narrower than 100 columns the chat opens at the bottom.",
         }),
         field("input_height", {
           kind = "number",
@@ -695,6 +795,11 @@ local root = {
           default = "auto",
           doc = "When the input completes commands after `/` and context after `@` "
             .. "(|acp-completion|): as you type, only with |i_CTRL-X_CTRL-O|, or never.",
+        }),
+        field("toggle", {
+          kind = "boolean",
+          default = false,
+          doc = "|:AcpChat| closes the chat's windows when one of them is current.",
         }),
         field("plan", {
           kind = "enum",
@@ -746,6 +851,7 @@ local root = {
         field("form", form_keys),
         field("review", review_keys),
         field("review_list", review_list_keys),
+        field("sessions", sessions_keys),
         field("terminal", terminal_keys),
       },
     }),

@@ -33,6 +33,10 @@ function M.open(opts)
     args = found.agent.args,
     env = found.agent.env,
     missing_file = found.agent.missing_file,
+    mode = found.agent.mode,
+    model = found.agent.model,
+    options = next(found.agent.options) and found.agent.options or nil,
+    remembered = require("acp.remember").of(found.name),
     cwd = cwd,
     mcp_servers = require("acp.mcp").servers(found.name, found.agent, cwd),
     additional_dirs = found.agent.additional_dirs,
@@ -52,9 +56,8 @@ end
 --- Sends a prompt; opens a session if there is none. The arguments are already checked.
 ---@param prompt string|table[]
 ---@param session acp.Session?
----@param contexts acp.Context[]?
----@param interrupt boolean?
-function M.prompt(prompt, session, contexts, interrupt)
+---@param opts acp.PromptOpts? Its session is ignored.
+function M.prompt(prompt, session, opts)
   local native = require("acp.native").load()
   if not session and native.status(nil).phase == "none" then
     local win = vim.api.nvim_get_current_win()
@@ -62,7 +65,9 @@ function M.prompt(prompt, session, contexts, interrupt)
     -- The cursor stays where the prompt was written.
     vim.api.nvim_set_current_win(win)
   end
-  native.prompt(session, prompt, contexts, interrupt)
+  opts = opts or {}
+  local when = opts.interrupt and "interrupt" or opts.steer and "steer" or nil
+  native.prompt(session, prompt, opts.contexts, when)
 end
 
 return M

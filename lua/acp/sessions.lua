@@ -112,6 +112,8 @@ local function show_text(text)
   vim.cmd("tabnew")
   vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(vim.trim(text), "\n"))
   vim.bo.filetype = "markdown"
+  -- It can be made again, so `:qa` does not ask about it.
+  vim.bo.modified = false
 end
 
 --- Shows the saved conversation of a session, read-only.
@@ -122,7 +124,6 @@ local function show_record(item)
       return say(("The session cannot be shown: %s."):format(problem), vim.log.levels.ERROR)
     end
     show_text(text)
-    vim.bo.modified = false
     -- Short enough for one line of a small screen: a longer one would wait for a key.
     local why = "%s cannot be started (`:Acp agents`): opened read-only."
     say(why:format(item.agent), vim.log.levels.WARN)
@@ -152,9 +153,10 @@ end
 
 --- Deletes a session after asking.
 ---@param item acp.PastSession
-function M.delete(item)
+---@param done? fun() Runs when it is deleted.
+function M.delete(item, done)
   local title = M.label(item, false, os.time())
-  vim.ui.select({ "Delete it", "Keep it" }, {
+  require("acp.select")({ "Delete it", "Keep it" }, {
     prompt = ("Delete %s?"):format(title),
     kind = "acp-delete-session",
   }, function(choice)
@@ -169,6 +171,9 @@ function M.delete(item)
           say("The saved session is deleted. Its agent may still have a copy.")
         else
           say("The session is deleted.")
+        end
+        if done and not problem then
+          done()
         end
       end)
     end)
@@ -205,10 +210,9 @@ function M.export(what, file, force)
 end
 
 --- The actions for a chosen session.
----@type table<string, {prompt: string, run: fun(item: acp.PastSession), past: boolean?}>
+---@type table<string, {prompt: string, run: fun(item: acp.PastSession)}>
 local actions = {
-  open = { prompt = "Sessions", run = M.open },
-  delete = { prompt = "Delete a session", run = M.delete, past = true },
+  delete = { prompt = "Delete a session", run = M.delete },
   export = {
     prompt = "Export a session",
     run = function(item)
@@ -224,16 +228,14 @@ local actions = {
 local function suits(action, item)
   if action == "delete" then
     return not item.session and (item.record ~= nil or item.listed)
-  elseif action == "export" then
-    return item.session ~= nil or item.record ~= nil
   end
-  return item.session ~= nil or item.id ~= nil or item.record ~= nil
+  return item.session ~= nil or item.record ~= nil
 end
 
 --- Lets the user choose a session and runs an action on it.
----@param action "open"|"delete"|"export"
+---@param action "delete"|"export"
 ---@param opts acp.SessionsOpts
-function M.pick(action, opts)
+local function pick(action, opts)
   M.list(opts, function(sessions)
     sessions = vim.tbl_filter(function(item)
       return suits(action, item)
@@ -243,7 +245,7 @@ function M.pick(action, opts)
       return say(("There is no session%s."):format(where))
     end
     local now = os.time()
-    vim.ui.select(sessions, {
+    require("acp.select")(sessions, {
       prompt = actions[action].prompt,
       kind = "acp-session",
       format_item = function(item)
@@ -266,10 +268,10 @@ function M.command(args, bang)
   local first, second = args[1], args[2]
   local opts = { all = bang, agent = second } ---@type acp.SessionsOpts
   if first == "delete" or first == "export" then
-    return M.pick(first, opts)
+    return pick(first, opts)
   end
   opts.agent = first
-  M.pick("open", opts)
+  require("acp.overview").open(opts)
 end
 
 --- Completes the arguments of `:Acp sessions`.

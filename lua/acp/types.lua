@@ -64,6 +64,14 @@
 --- How its sessions reach the tools of Neovim (|acp-tools|): "stdio", by a program that the agent
 --- starts, or `false`: not at all.
 ---@field tools? "stdio"|false
+--- The mode of its new sessions, by its id or name; `:Acp mode` lists them. It is set before the
+--- first prompt.
+---@field mode? string
+--- The model of its new sessions, likewise.
+---@field model? string
+--- Other options of its new sessions, likewise: a value, or a boolean, by the option's id; `:Acp
+--- config` lists them. The chat says which of them the agent does not have.
+---@field options? table
 --- The answer when the agent reads a file that does not exist: an error, or an empty text. The
 --- preset of Gemini CLI uses "empty", because an error would stop it from creating new files.
 ---@field missing_file? "error"|"empty"
@@ -118,6 +126,11 @@
 --- buffers; "open": also in other files, which are opened in a window beside yours when permission
 --- is asked; `false`: only in the permission window.
 ---@field preview? "loaded"|"open"|false
+--- Goes to the next hunk after a key has accepted or rejected the one at the cursor.
+---@field advance? boolean
+--- Accepts the hunks of a proposed change when you allow it in the permission window. What the
+--- agent writes otherwise is still reviewed.
+---@field accept_allowed? boolean
 --- Sends the hunks you reject to the agent with your next prompt, as a short diff that the chat
 --- shows first. `:Acp drop-feedback` discards it.
 ---@field feedback? boolean
@@ -134,19 +147,32 @@
 ---@field turn_end? boolean
 --- A question that is not on the screen waits for your answer.
 ---@field question? boolean
+--- Rings the terminal's bell with these messages while Neovim has lost the focus.
+---@field bell? boolean
+--- Shows these messages on the desktop, through the terminal, while Neovim has lost the focus: by
+--- the escape code that the terminal knows, or by the one named. Other terminals ignore it. In tmux
+--- this needs `set -g allow-passthrough on`, and `set -g focus-events on` for the focus.
+---@field desktop? true|false|"osc9"|"osc777"
+--- Does both while Neovim has the focus, too, and whether the chat is visible or not: for terminals
+--- that report no focus.
+---@field focused? boolean
+--- Shows in the terminal's title which agent works or waits for you, before your 'titlestring'.
+---@field title? boolean
 
 ---@class acp.Config.Chat
 --- Where the chat opens: at one side of the tab page, or in a new tab page.
 ---@field layout? "right"|"left"|"bottom"|"tab"
 --- Its width: a value below 1 is a fraction of the screen (at least 40 columns if they fit), others
 --- are columns. With the layout "bottom": its height, as a fraction or in lines. On screens
---- narrower than 60 columns the chat opens at the bottom.
+--- narrower than 100 columns the chat opens at the bottom.
 ---@field width? number
 --- Height of the input window in lines.
 ---@field input_height? number
 --- When the input completes commands after `/` and context after `@` (|acp-completion|): as you
 --- type, only with |i_CTRL-X_CTRL-O|, or never.
 ---@field completion? "auto"|"manual"|false
+--- |:AcpChat| closes the chat's windows when one of them is current.
+---@field toggle? boolean
 --- Where an active plan is shown: in a panel between the transcript and the input, or in the
 --- transcript. A finished plan is always in the transcript.
 ---@field plan? "panel"|"transcript"
@@ -161,8 +187,10 @@
 ---@class acp.Config.Tools
 --- Offers the tools in new sessions.
 ---@field enabled? boolean
---- Includes the built-in tools (|acp-tools-builtin|).
----@field builtin? boolean
+--- The built-in tools (|acp-tools-builtin|) that are offered: "default" are those for what agents
+--- cannot do themselves; "all" makes each request to the agent's model longer; or a list of names,
+--- or `false` for none. `:Acp tools` shows which are on.
+---@field builtin? "default"|"all"|false|string[]
 --- Permission per tool name, instead of the tool's own setting: run without asking, ask you, or
 --- never run.
 ---@field permissions? table<string, "allow"|"ask"|"reject">
@@ -188,6 +216,8 @@
 ---@field review? acp.Config.Keymaps.Review|false
 --- In the window of the review list (|:Acp-review|).
 ---@field review_list? acp.Config.Keymaps.ReviewList|false
+--- In the list of sessions (|:Acp-sessions|).
+---@field sessions? acp.Config.Keymaps.Sessions|false
 --- In the window of a terminal (|:Acp-terminal|), in normal mode.
 ---@field terminal? acp.Config.Keymaps.Terminal|false
 
@@ -205,6 +235,9 @@
 ---@field raw? string|string[]|false
 --- Opens or closes the fold at the cursor.
 ---@field toggle? string|string[]|false
+--- While a question is open: goes to it (|acp-permission|). After a count or a register, the key
+--- keeps its usual meaning.
+---@field answer? string|string[]|false
 --- Switches to the agent's next mode (|:Acp-mode|).
 ---@field mode? string|string[]|false
 --- Cancels the turn.
@@ -213,10 +246,12 @@
 ---@field close? string|string[]|false
 
 ---@class acp.Config.Keymaps.Input
---- Normal mode: sends the prompt.
+--- Normal mode: sends the prompt, during a turn as |acp-steering| describes.
 ---@field send? string|string[]|false
---- Insert mode: sends the prompt.
+--- Insert mode: the same.
 ---@field send_insert? string|string[]|false
+--- Normal and insert mode: sends the prompt after the turn.
+---@field queue? string|string[]|false
 --- Normal and insert mode: cancels the turn and sends the prompt immediately. With an empty input:
 --- sends the first queued prompt.
 ---@field interrupt? string|string[]|false
@@ -233,6 +268,9 @@
 --- Insert mode: accepts the selected completion, or the first one. Without a completion menu, the
 --- key keeps its usual meaning.
 ---@field complete? string|string[]|false
+--- Normal mode, while a question is open: goes to it (|acp-permission|). After a count or a
+--- register, the key keeps its usual meaning.
+---@field answer? string|string[]|false
 --- Normal mode: removes the last attachment (|acp-attachments|).
 ---@field detach? string|string[]|false
 --- Normal mode: closes the chat's windows. The session continues.
@@ -329,6 +367,18 @@
 --- Shows these keys.
 ---@field help? string|string[]|false
 
+---@class acp.Config.Keymaps.Sessions
+--- Opens the session under the cursor.
+---@field open? string|string[]|false
+--- Goes to the question that waits for you.
+---@field answer? string|string[]|false
+--- Cancels the turn of the session under the cursor.
+---@field cancel? string|string[]|false
+--- Deletes the past session under the cursor, after asking you.
+---@field delete? string|string[]|false
+--- Closes the list.
+---@field close? string|string[]|false
+
 ---@class acp.Config.Keymaps.Terminal
 --- Closes the window. The command keeps running.
 ---@field close? string|string[]|false
@@ -362,6 +412,9 @@
 ---@field additional_dirs string[]
 ---@field mcp_servers acp.McpServer[]|fun(cwd: string): acp.McpServer[]
 ---@field tools "stdio"|false
+---@field mode? string
+---@field model? string
+---@field options table
 ---@field missing_file "error"|"empty"
 ---@field install? string
 
@@ -390,6 +443,8 @@
 ---@field virtual_lines boolean
 ---@field word_diff boolean
 ---@field preview "loaded"|"open"|false
+---@field advance boolean
+---@field accept_allowed boolean
 ---@field feedback boolean
 
 ---@class acp.Config.Statusline.Resolved
@@ -398,12 +453,17 @@
 ---@class acp.Config.Notify.Resolved
 ---@field turn_end boolean
 ---@field question boolean
+---@field bell boolean
+---@field desktop true|false|"osc9"|"osc777"
+---@field focused boolean
+---@field title boolean
 
 ---@class acp.Config.Chat.Resolved
 ---@field layout "right"|"left"|"bottom"|"tab"
 ---@field width number
 ---@field input_height number
 ---@field completion "auto"|"manual"|false
+---@field toggle boolean
 ---@field plan "panel"|"transcript"
 
 ---@class acp.Config.History.Resolved
@@ -412,7 +472,7 @@
 
 ---@class acp.Config.Tools.Resolved
 ---@field enabled boolean
----@field builtin boolean
+---@field builtin "default"|"all"|false|string[]
 ---@field permissions table<string, "allow"|"ask"|"reject">
 ---@field disabled string[]
 ---@field time_limit number
@@ -425,6 +485,7 @@
 ---@field form acp.Config.Keymaps.Form.Resolved
 ---@field review acp.Config.Keymaps.Review.Resolved
 ---@field review_list acp.Config.Keymaps.ReviewList.Resolved
+---@field sessions acp.Config.Keymaps.Sessions.Resolved
 ---@field terminal acp.Config.Keymaps.Terminal.Resolved
 
 ---@class acp.Config.Keymaps.Chat.Resolved
@@ -433,6 +494,7 @@
 ---@field file string[]
 ---@field raw string[]
 ---@field toggle string[]
+---@field answer string[]
 ---@field mode string[]
 ---@field cancel string[]
 ---@field close string[]
@@ -440,6 +502,7 @@
 ---@class acp.Config.Keymaps.Input.Resolved
 ---@field send string[]
 ---@field send_insert string[]
+---@field queue string[]
 ---@field interrupt string[]
 ---@field newline string[]
 ---@field mode string[]
@@ -447,6 +510,7 @@
 ---@field older string[]
 ---@field newer string[]
 ---@field complete string[]
+---@field answer string[]
 ---@field detach string[]
 ---@field close string[]
 
@@ -499,6 +563,13 @@
 ---@field preview string[]
 ---@field close string[]
 ---@field help string[]
+
+---@class acp.Config.Keymaps.Sessions.Resolved
+---@field open string[]
+---@field answer string[]
+---@field cancel string[]
+---@field delete string[]
+---@field close string[]
 
 ---@class acp.Config.Keymaps.Terminal.Resolved
 ---@field close string[]

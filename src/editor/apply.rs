@@ -11,7 +11,7 @@ use super::panel::{Contents, Kind};
 use super::state::send;
 use super::{
     chat, follow, guard, heard, input, moved, notices, outside, panel, past, question, queue,
-    review, reviewlist, terminal, tools, whole, winbar,
+    review, reviewlist, status, terminal, tools, tui, whole, winbar,
 };
 use acp_core::event::{Event, ReviewEvent};
 use acp_core::spine::effect::{Announcement, EditorEffect};
@@ -29,8 +29,8 @@ pub fn frame(frame: Frame) {
     for patch in frame.patches {
         let place = place(&patch);
         match patch {
-            Patch::Chat { session, ops } => {
-                if !guard::succeeds(place, || chat::apply(session, ops)) {
+            Patch::Chat { session, life, ops } => {
+                if !guard::succeeds(place, || chat::apply(session, life, ops)) {
                     guard::run(place, || chat::draw_anew(session));
                 }
             }
@@ -63,7 +63,9 @@ pub fn frame(frame: Frame) {
             }
         }
     }
+    status::note();
     guard::run("drawing a terminal", terminal::refresh);
+    guard::run("setting the terminal's title", tui::show_title);
 }
 
 /// Draws a view without highlights; returns whether that succeeded.
@@ -94,7 +96,7 @@ fn draw(patch: &Patch) -> mlua::Result<()> {
     }
 }
 
-/// Returns what is being done while a patch is applied, for messages.
+/// Returns the activity that messages about a failed patch name.
 fn place(patch: &Patch) -> &'static str {
     match patch {
         Patch::Chat { .. } => chat::DRAWING,
@@ -136,7 +138,6 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             };
             edit::run(edit)
         }
-        EditorEffect::AskPermission { id } => question::ask(id),
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
@@ -188,6 +189,7 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
         }
         _ => None,
     };
+    status::note();
     announce(announcement)?;
     match notice {
         Some((session, Some(reason), _)) => notices::turn_is_over(session, &reason),

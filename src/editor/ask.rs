@@ -7,7 +7,7 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::keys;
 use super::kit::autocmd::{self, Scope};
-use super::kit::float::{self, Frame, Size, Spot};
+use super::kit::float::{self, Frame, Rect};
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use acp_core::spine::view::Line;
@@ -41,7 +41,8 @@ pub fn show(title: &str, lines: &[String], choices: Vec<Choice>) -> mlua::Result
 
 /// Does as [`show`] with lines that are highlighted.
 pub fn show_lines(title: &str, lines: &[Line], choices: Vec<Choice>) -> mlua::Result<()> {
-    let buf = buffer::read_only("", "")?;
+    // The tab line names the buffer that has the focus.
+    let buf = buffer::read_only(&buffer::free_name("acp://ask")?, "")?;
     nvim::set_buf_option(buf, "bufhidden", "wipe")?;
     buffer::write(buf, &[], lines)?;
     let home = window::here()?;
@@ -97,16 +98,14 @@ fn config(title: &str, lines: &[Line], choices: &[Choice]) -> mlua::Result<Table
     let longest = longest.map(|text| text.chars().count() + 2).max();
     let width = i64::try_from(longest.unwrap_or(0)).unwrap_or(columns);
     let height = i64::try_from(lines.len()).unwrap_or(rows);
-    let size = Size {
-        width: width.clamp(30, (columns - 4).max(30)).min(columns.max(1)),
-        height: height.clamp(1, (rows * 7 / 10).max(1)),
-        is_cut: false,
-    };
+    let rect = Rect::middle(
+        width.clamp(30, (columns - 4).max(30)).min(columns.max(1)),
+        height.clamp(1, (rows * 7 / 10).max(1)),
+    )?;
     let frame = Frame {
         title: format!(" {title} "),
         footer,
-        spot: Spot::Middle,
         zindex: 70,
     };
-    float::config(size, frame)
+    float::config(rect, &frame)
 }

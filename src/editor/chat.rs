@@ -33,6 +33,7 @@ pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
         agent: agent.to_owned(),
         transcript,
         input,
+        life: 0,
         rows: 0,
         spans: Rc::default(),
         links: Rc::default(),
@@ -65,7 +66,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
     if !has_transcript {
         buffer::delete(chat.transcript)?;
         chat.transcript = transcript_buffer(&chat.agent, key)?;
-        chat.rows = 0;
+        (chat.life, chat.rows) = (chat.life + 1, 0);
         chat.spans.borrow_mut().clear();
         chat.links.borrow_mut().clear();
         chat.seen = 0..0;
@@ -81,7 +82,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
     Ok(())
 }
 
-/// What is being done while a transcript changes, for messages.
+/// The activity that messages about a failed transcript name.
 pub const DRAWING: &str = "drawing the chat";
 
 /// Empties a transcript whose change failed and has it drawn anew, without highlights, by the next
@@ -92,7 +93,7 @@ pub fn draw_anew(key: SessionKey) -> mlua::Result<()> {
     };
     with(|chats| {
         if let Some(chat) = chats.by_session.get_mut(&key) {
-            (chat.is_plain, chat.rows) = (true, 0);
+            (chat.is_plain, chat.life, chat.rows) = (true, chat.life + 1, 0);
         }
     });
     chat.spans.borrow_mut().clear();
@@ -126,9 +127,10 @@ pub fn forget(key: SessionKey) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Applies changes to a transcript and scrolls the windows whose cursor is at the end.
-pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
-    let Some(chat) = get(key) else {
+/// Applies changes to a transcript and scrolls the windows whose cursor is at the end. Changes from
+/// before it was emptied last, as `life` says, are void.
+pub fn apply(key: SessionKey, life: u32, ops: Vec<ChatOp>) -> mlua::Result<()> {
+    let Some(chat) = get(key).filter(|chat| chat.life == life) else {
         return Ok(());
     };
     let buf = chat.transcript;
@@ -177,7 +179,7 @@ pub fn apply(key: SessionKey, ops: Vec<ChatOp>) -> mlua::Result<()> {
             fill(win)?;
         }
     }
-    Ok(())
+    super::question::follow()
 }
 
 /// Scrolls a window so that its last line shows the end of the transcript.
@@ -190,7 +192,7 @@ fn fill(win: i32) -> mlua::Result<()> {
 }
 
 /// Returns the windows that scroll with a transcript: those whose cursor is at the end.
-pub(super) fn following(buf: i32) -> mlua::Result<Vec<i32>> {
+pub fn following(buf: i32) -> mlua::Result<Vec<i32>> {
     let lines: usize = api("nvim_buf_line_count", buf)?;
     let mut following = Vec::new();
     for win in nvim::windows_of(buf)? {

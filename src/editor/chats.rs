@@ -32,6 +32,8 @@ pub struct Chat {
     pub agent: String,
     pub transcript: i32,
     pub input: i32,
+    /// How often the transcript's buffer was emptied.
+    pub life: u32,
     /// Rows that the core has sent; 0 while the buffer has only its first, empty line.
     pub rows: usize,
     pub spans: Rc<RefCell<Spans>>,

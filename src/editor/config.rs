@@ -6,8 +6,9 @@ use std::time::Duration;
 use nvim_oxi::mlua::{Table, Value};
 
 use acp_core::conversation::agent::Limits;
-use acp_core::conversation::plan::Place;
+use acp_core::conversation::plan::PlanPlace;
 use acp_core::questions::rules::{Action, RuleSpec, Rules};
+use acp_core::render::osc::Osc;
 use acp_core::spine::effect::Level;
 use acp_core::spine::history::Bounds;
 use acp_core::spine::view::Follow;
@@ -25,19 +26,32 @@ pub enum Completion {
     Off,
 }
 
+/// The code of desktop messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Desktop {
+    /// The one that the terminal knows, by its environment.
+    Known,
+    /// The one that the user has chosen.
+    Chosen(Osc),
+}
+
 #[derive(Debug, Clone)]
 pub struct Config {
     pub layout: String,
     pub width: f64,
     pub input_height: f64,
     /// Where a plan is shown while its turn runs.
-    pub plan: Place,
+    pub plan: PlanPlace,
     /// When the input's completion opens.
     pub completion: Completion,
     pub signs: bool,
     pub virtual_lines: bool,
     pub word_diff: bool,
     pub preview: Preview,
+    /// Whether a key that decides about a hunk goes on to the next one.
+    pub advance: bool,
+    /// Whether an edit that the user allows counts as accepted.
+    pub accept_allowed: bool,
     /// Whether a file with a proposal is opened in a window at once.
     pub opens_previews: bool,
     /// Whether rejected hunks are reported to the agent.
@@ -49,6 +63,13 @@ pub struct Config {
     /// Notifications about sessions out of view.
     pub notify_turn_end: bool,
     pub notify_question: bool,
+    /// Whether the terminal rings, and shows desktop messages, by this code or the one it knows.
+    pub notify_bell: bool,
+    pub notify_desktop: Option<Desktop>,
+    /// Whether both happen while Neovim has the focus, too.
+    pub notify_focused: bool,
+    /// Whether the terminal's title shows which agent works or waits.
+    pub notify_title: bool,
     pub allowed_dirs: Vec<String>,
     /// Rules that answer permissions.
     pub rules: Rules,
@@ -83,18 +104,24 @@ impl Default for Config {
             layout: "right".into(),
             width: 0.4,
             input_height: 6.0,
-            plan: Place::Panel,
+            plan: PlanPlace::Panel,
             completion: Completion::Auto,
             signs: true,
             virtual_lines: true,
             word_diff: true,
             preview: Preview::On,
+            advance: false,
+            accept_allowed: false,
             opens_previews: false,
             feedback: true,
             follow: Follow::Off,
             statusline: Part::USUAL.to_vec(),
             notify_turn_end: true,
             notify_question: true,
+            notify_bell: true,
+            notify_desktop: Some(Desktop::Known),
+            notify_focused: false,
+            notify_title: false,
             allowed_dirs: Vec::new(),
             rules: Rules::default(),
             problems: Vec::new(),
@@ -117,7 +144,7 @@ impl Config {
         config.width = get(&chat, "width").unwrap_or(config.width);
         config.input_height = get(&chat, "input_height").unwrap_or(config.input_height);
         if get::<String>(&chat, "plan").as_deref() == Some("transcript") {
-            config.plan = Place::Transcript;
+            config.plan = PlanPlace::Transcript;
         }
         match get::<Value>(&chat, "completion") {
             Some(Value::Boolean(false)) => config.completion = Completion::Off,
@@ -134,6 +161,8 @@ impl Config {
             Some(Value::String(how)) => config.opens_previews = how.to_string_lossy() == "open",
             _ => {}
         }
+        config.advance = get(&review, "advance").unwrap_or(config.advance);
+        config.accept_allowed = get(&review, "accept_allowed").unwrap_or(config.accept_allowed);
         config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
         config.follow = table.get("follow").map_or(config.follow, |to| follow(&to));
         if let Some(names) = get::<Vec<String>>(&sub(table, "statusline"), "parts") {
@@ -142,6 +171,22 @@ impl Config {
         let notify = sub(table, "notify");
         config.notify_turn_end = get(&notify, "turn_end").unwrap_or(config.notify_turn_end);
         config.notify_question = get(&notify, "question").unwrap_or(config.notify_question);
+        config.notify_bell = get(&notify, "bell").unwrap_or(config.notify_bell);
+        match get::<Value>(&notify, "desktop") {
+            Some(Value::Boolean(false)) => config.notify_desktop = None,
+            Some(Value::String(code)) => {
+                let is_nine = code.to_string_lossy() == "osc9";
+                let osc = if is_nine {
+                    Osc::Nine
+                } else {
+                    Osc::SevenSevenSeven
+                };
+                config.notify_desktop = Some(Desktop::Chosen(osc));
+            }
+            _ => {}
+        }
+        config.notify_focused = get(&notify, "focused").unwrap_or(config.notify_focused);
+        config.notify_title = get(&notify, "title").unwrap_or(config.notify_title);
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
         let rules: Vec<Table> = get(&permissions, "rules").unwrap_or_default();
         config.read_rules(&rules);
@@ -173,7 +218,7 @@ impl Config {
             Ok(rules) => self.rules = rules,
             Err(problems) => {
                 self.problems.extend(problems);
-                let text = "permissions.rules: no rule holds until this is mended";
+                let text = "permissions.rules: no rule applies until this is corrected";
                 self.problems.push(text.into());
             }
         }

@@ -1,16 +1,19 @@
 //! Applies the core's edits to buffers and saves them.
 //!
-//! Invariants: an edit is applied to exactly the lines it was computed for, or it fails; a file is
-//! overwritten only if the core knows its contents, and Neovim asks no question; the outcome of an
-//! edit is reported once, even after a panic.
+//! Invariants: an edit is applied to exactly the lines it was computed for, or it fails; no line
+//! changes while the user's keys refer to it; a file is overwritten only if the core knows its
+//! contents, and Neovim asks no question; the outcome of an edit is reported once, even after a
+//! panic.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
 use nvim_oxi::mlua;
 
 use super::documents::{APPLYING, is_attached, is_renamed, report_state, tick as tick_of};
-use super::kit::{buffer, defer, window};
+use super::kit::autocmd::{self, Scope};
+use super::kit::{buffer, defer, user, window};
 use super::loading::is_loading;
 use super::nvim::{self, api};
 use super::state::send;
@@ -33,11 +36,28 @@ pub struct Edit {
     pub save: Save,
 }
 
-/// Delay before an edit is tried again after the text was locked.
-const LOCKED: Duration = Duration::from_millis(20);
+/// Delay before a change of text is tried again after the text was locked.
+pub(super) const LOCKED: Duration = Duration::from_millis(20);
 
-/// Applies an edit and reports its outcome; tries again later if Neovim has locked the text.
+/// The edits that wait until the user's keys refer to no lines of their buffers.
+#[derive(Default)]
+struct Held {
+    edits: Vec<Edit>,
+    /// The autocommand that notices the end, while there are edits.
+    watch: Option<i32>,
+}
+
+thread_local! {
+    static HELD: RefCell<Held> = RefCell::default();
+}
+
+/// Applies an edit and reports its outcome; tries again later if the user's keys refer to lines of
+/// the buffer, or if Neovim has locked the text.
 pub fn run(edit: Edit) -> mlua::Result<()> {
+    let is_change = !edit.edits.is_empty();
+    if is_change && user::refers_to_lines(edit.buf.0).unwrap_or(false) {
+        return hold(edit);
+    }
     let result = match guard::caught("an edit", || carry_out(&edit)) {
         Some(Err(Failure::Locked)) => return defer::after("edit", LOCKED, || run(edit)),
         Some(Err(Failure::Edit(error))) => Err(error),
@@ -52,6 +72,38 @@ pub fn run(edit: Edit) -> mlua::Result<()> {
     Ok(())
 }
 
+/// Keeps an edit until the user's command has ended.
+fn hold(edit: Edit) -> mlua::Result<()> {
+    let is_watched = HELD.with_borrow_mut(|held| {
+        held.edits.push(edit);
+        held.watch.is_some()
+    });
+    if is_watched {
+        return Ok(());
+    }
+    let ends = ["SafeState", "ModeChanged"];
+    let watch = autocmd::on("end of a command", &ends, Scope::All, |_| release())?;
+    HELD.with_borrow_mut(|held| held.watch = Some(watch));
+    Ok(())
+}
+
+/// Applies the held edits once no key refers to lines of one of their buffers; the others are held
+/// again.
+fn release() -> mlua::Result<()> {
+    let bufs =
+        HELD.with_borrow(|held| held.edits.iter().map(|edit| edit.buf.0).collect::<Vec<_>>());
+    if !bufs
+        .into_iter()
+        .any(|buf| !user::refers_to_lines_still(buf).unwrap_or(false))
+    {
+        return Ok(());
+    }
+    let Held { edits, watch } = HELD.take();
+    // An autocommand is not the place to change the text.
+    defer::soon("edit", || edits.into_iter().try_for_each(run))?;
+    watch.map_or(Ok(()), autocmd::remove)
+}
+
 enum Failure {
     /// Neovim has locked the text while it evaluates an expression (|textlock|).
     Locked,
@@ -61,12 +113,23 @@ enum Failure {
 impl From<mlua::Error> for Failure {
     fn from(error: mlua::Error) -> Self {
         let message = nvim::message(&error);
-        if message.contains("E565:") || message.contains("E523:") {
-            Failure::Locked
-        } else {
-            Failure::Edit(EditError::Refused(message))
+        match says_locked(&message) {
+            true => Failure::Locked,
+            false => Failure::Edit(EditError::Refused(message)),
         }
     }
+}
+
+fn says_locked(message: &str) -> bool {
+    message.contains("E565:") || message.contains("E523:")
+}
+
+/// Returns whether Neovim has locked the text, as while an `<expr>` mapping waits for a key.
+pub(super) fn is_locked() -> bool {
+    // The lock is looked at before the buffer, which does not exist.
+    let nothing: Vec<String> = Vec::new();
+    let tried = api::<()>("nvim_buf_set_lines", (i32::MAX, 0, 0, false, nothing));
+    tried.is_err_and(|error| says_locked(&nvim::message(&error)))
 }
 
 /// Marks an edit as the one being applied, until this is dropped; then the previous one continues:

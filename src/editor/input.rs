@@ -25,7 +25,7 @@ pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     let buf = buffer::scratch(&name, "acp-input")?;
     nvim::set_buf_option(buf, "undolevels", UNDO)?;
     keymaps::of_input(buf, key)?;
-    placeholder(buf)?;
+    placeholder(buf, key)?;
     complete::set_up(buf, key)?;
     inputmarks::set_up(buf, key)?;
     Ok(buf)
@@ -64,7 +64,7 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
     let has_attached = state::session(key, |info| !info.attached.is_empty());
     if text.is_empty() && has_attached != Some(true) {
         return match when {
-            When::InTurn => Ok(()),
+            When::InTurn | When::Steer => Ok(()),
             When::AtOnce => super::queue::send_first(key),
         };
     }
@@ -83,17 +83,26 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
         mentioned,
         ..Prompt::default()
     };
-    send(match when {
-        When::InTurn => Event::Session(SessionEvent::Prompt {
-            session: key,
-            prompt,
-        }),
-        When::AtOnce => Event::Session(SessionEvent::Interrupt {
-            session: key,
-            prompt,
-        }),
-    });
+    // An agent that cannot be steered gets the prompt in the queue, as it always did.
+    let when = match when {
+        When::Steer if !can_steer(key) => When::InTurn,
+        when => when,
+    };
+    send(sent(key, prompt, when));
     Ok(())
+}
+
+/// Returns the event of a prompt that is sent.
+pub fn sent(session: SessionKey, prompt: Prompt, when: When) -> Event {
+    Event::Session(match when {
+        When::InTurn => SessionEvent::Prompt { session, prompt },
+        When::AtOnce => SessionEvent::Interrupt { session, prompt },
+        When::Steer => SessionEvent::Steer { session, prompt },
+    })
+}
+
+fn can_steer(key: SessionKey) -> bool {
+    state::session(key, |info| info.steering) == Some(true)
 }
 
 /// Updates the menu and the marks: the core has new candidates or commands.
@@ -146,7 +155,7 @@ fn attached_bar(labels: &[OneLine]) -> String {
 }
 
 /// Shows a hint in an empty input window.
-fn placeholder(buf: i32) -> mlua::Result<()> {
+fn placeholder(buf: i32, key: SessionKey) -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_chat")?;
     let draw = move |hint: String| -> mlua::Result<()> {
         api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
@@ -160,9 +169,12 @@ fn placeholder(buf: i32) -> mlua::Result<()> {
         let hint = match fired.event()?.as_str() {
             // No window follows the agent while the user writes.
             "InsertEnter" | "TextChangedI" if follow::is_followed_from(buf) => {
-                format!("<Esc> lets the window follow · {}", keys::writing_hint())
+                format!(
+                    "<Esc> lets the window follow · {}",
+                    keys::writing_hint(can_steer(key))
+                )
             }
-            "InsertEnter" | "TextChangedI" => keys::writing_hint(),
+            "InsertEnter" | "TextChangedI" => keys::writing_hint(can_steer(key)),
             _ => keys::resting_hint(),
         };
         draw(hint)

@@ -35,6 +35,10 @@ pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
     let (normal, insert, both): (&[_], &[_], &[_]) = (&["n"], &["i"], &["n", "i"]);
     let send = "Sends the prompt";
     bind(buf, normal, ("input", "send"), send, move |_| {
+        input::submit(key, When::Steer)
+    })?;
+    let desc = "Sends the prompt after the turn";
+    bind(buf, both, ("input", "queue"), desc, move |_| {
         input::submit(key, When::InTurn)
     })?;
     bind(buf, insert, ("input", "send_insert"), send, move |lhs| {
@@ -45,7 +49,7 @@ pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
                 again(lhs)?;
                 feed("<C-e>")
             }
-            None => input::submit(key, When::InTurn),
+            None => input::submit(key, When::Steer),
         }
     })?;
     let desc = "Takes the selected completion, or the first";

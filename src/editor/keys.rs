@@ -119,10 +119,17 @@ pub fn resting_hint() -> String {
     "Press i to write a prompt".to_owned()
 }
 
-/// Returns the hint of an empty input window in insert mode.
-pub fn writing_hint() -> String {
+/// Returns the hint of an empty input window in insert mode, for an agent that can be steered or not.
+pub fn writing_hint(can_steer: bool) -> String {
     let mut hints = Vec::new();
-    for (name, word) in [("send_insert", "sends"), ("newline", "starts a new line")] {
+    let sends: &[_] = match can_steer {
+        true => &[
+            ("send_insert", "sends, also into a turn"),
+            ("queue", "queues"),
+        ],
+        false => &[("send_insert", "sends")],
+    };
+    for &(name, word) in sends.iter().chain(&[("newline", "starts a new line")]) {
         if let Some(key) = of("input", name).first() {
             hints.push(format!("{key} {word}"));
         }

@@ -17,7 +17,7 @@ use acp_core::spine::ids::SessionKey;
 /// The least width that a share of the screen gives, where half the screen has as many columns.
 const MIN_WIDTH: i64 = 40;
 /// On a screen narrower than this, a chat opens below the text instead of beside it.
-const MIN_SCREEN: i64 = 60;
+const MIN_SCREEN: i64 = 100;
 
 /// The window variable with the width that a chat was given, until the user changes the width.
 const GIVEN: &str = "acp_width";

@@ -10,12 +10,13 @@ use super::kit::window;
 use super::notify::notify;
 use super::nvim::{self, api};
 use super::state::{self, send};
-use super::{chats, terminal, walk};
+use super::{chats, guard, terminal, walk};
 use acp_core::conversation::info::SessionInfo;
 use acp_core::event::{Event, ViewEvent};
 use acp_core::render::links::row_behind;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::{Link, Piece, Whole};
 
 /// Follows the link of the line under the cursor; without one, opens or closes the fold.
@@ -121,8 +122,35 @@ fn under_cursor(key: SessionKey) -> mlua::Result<bool> {
     Ok(true)
 }
 
-/// Opens a URL with the system's handler.
+/// Opens a URL with the system's handler; asks first unless a browser opens it, because the agent
+/// chose which program that is.
 fn open_url(url: &str) -> mlua::Result<()> {
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_web = ["http", "https"]
+        .iter()
+        .any(|web| scheme.eq_ignore_ascii_case(web));
+    if is_web {
+        return open_now(url);
+    }
+    let link = url.to_owned();
+    let chosen = guard::callback(
+        "question about a link",
+        move |(_, at): (mlua::Value, Option<usize>)| match at {
+            Some(1) => open_now(&link),
+            _ => Ok(()),
+        },
+    )?;
+    let shown = OneLine::new(url);
+    let prompt = format!(
+        "The system's program for this link of the agent: {}",
+        shown.as_str()
+    );
+    let opts = nvim::table([("prompt", nvim::value(prompt))])?;
+    let select: Function = nvim::vim()?.get::<Table>("ui")?.get("select")?;
+    select.call((vec!["Open it", "Leave it"], opts, chosen))
+}
+
+fn open_now(url: &str) -> mlua::Result<()> {
     let open: Function = nvim::vim()?.get::<Table>("ui")?.get("open")?;
     let (_, error): (mlua::Value, Option<String>) = open.call(url)?;
     match error {

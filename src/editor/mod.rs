@@ -44,10 +44,12 @@ mod reviewkeys;
 mod reviewlist;
 mod spans;
 mod state;
+mod status;
 mod swap;
 mod terminal;
 mod tools;
 mod trace;
+mod tui;
 mod wake;
 mod walk;
 mod whole;
@@ -63,7 +65,8 @@ use acp_core::event::{ConversationEvent, Event};
 use acp_core::spine::effect::Level;
 use acp_edge::inbox::Inbox;
 use kit::autocmd::{self, Scope};
-pub use state::{Probe, Published};
+use kit::user;
+pub use state::{Probe, Published, SetLogLevel};
 pub use wake::Outbox;
 
 /// The editor's connections to the rest of the library.
@@ -72,6 +75,7 @@ pub struct Wiring {
     pub outbox: Arc<Outbox>,
     pub published: Published,
     pub is_being_written: Probe,
+    pub set_log_level: SetLogLevel,
     /// Copies the current environment before an agent is started.
     pub refresh_environment: fn(),
     /// Ends the agents and waits for them, for a bounded time.
@@ -102,6 +106,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     let configure = Event::Configure {
         limits: config.limits(),
         preview: config.preview,
+        accept_allowed: config.accept_allowed,
         feedback: config.feedback,
         rules: config.rules.clone(),
         follow: config.follow,
@@ -112,6 +117,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     let log_level = config.log_level;
     config::set(config);
     if state::is_started() {
+        state::set_log_level(log_level);
         state::send(configure);
         state::send(place_plans);
         state::send(keep);
@@ -134,6 +140,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         inbox: wiring.inbox,
         published: wiring.published,
         is_being_written: wiring.is_being_written,
+        set_log_level: wiring.set_log_level,
         refresh_environment: wiring.refresh_environment,
     });
     tools::door::open(socket);
@@ -141,10 +148,10 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     state::send(place_plans);
     state::send(keep);
     wake::start(wiring.outbox)?;
+    user::start()?;
     decor::start()?;
     documents::start()?;
     outside::start()?;
-    question::start()?;
     notices::start()?;
     review::start()?;
     layout::start()?;

@@ -9,7 +9,7 @@ use nvim_oxi::mlua;
 
 use super::kit::autocmd::{self, Scope};
 use super::kit::window;
-use super::{chats, config, notify, state};
+use super::{chats, config, notify, state, tui};
 use acp_core::conversation::notices::{turn_ended, waits};
 use acp_core::conversation::session::Phase;
 use acp_core::spine::effect::Level;
@@ -33,8 +33,7 @@ pub fn start() -> mlua::Result<()> {
 
 /// Reports the end of a turn that the user does not see, unless the next turn follows at once.
 pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> {
-    let is_wanted = config::with(|config| config.notify_turn_end);
-    if !is_wanted || is_seen(session)? {
+    if !config::with(|config| config.notify_turn_end) {
         return Ok(());
     }
     let text = state::session(session, |info| match info.phase {
@@ -42,7 +41,7 @@ pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> 
         _ => turn_ended(info, stop_reason),
     });
     match text.flatten() {
-        Some((level, text)) => notify::notify(level, &text),
+        Some((level, text)) => tell(is_seen(session)?, level, &text),
         None => Ok(()),
     }
 }
@@ -51,14 +50,25 @@ pub fn turn_is_over(session: SessionKey, stop_reason: &str) -> mlua::Result<()> 
 ///
 /// `is_shown` is set if the question is on the screen.
 pub fn question_waits(session: SessionKey, is_shown: bool) -> mlua::Result<()> {
-    let (is_wanted, is_away) = (config::with(|config| config.notify_question), IS_AWAY.get());
-    if !is_wanted || is_shown && !is_away || is_seen(session)? {
+    if !config::with(|config| config.notify_question) {
         return Ok(());
     }
+    let is_seen = is_shown && !IS_AWAY.get() || is_seen(session)?;
     match state::session(session, waits) {
-        Some(text) => notify::notify(Level::Info, &text),
+        Some(text) => tell(is_seen, Level::Info, &text),
         None => Ok(()),
     }
+}
+
+/// Shows a message unless its event is seen; the terminal gives a signal to a user who is away.
+fn tell(is_seen: bool, level: Level, text: &str) -> mlua::Result<()> {
+    if !is_seen {
+        notify::notify(level, text)?;
+    }
+    if IS_AWAY.get() || config::with(|config| config.notify_focused) {
+        tui::signal(text)?;
+    }
+    Ok(())
 }
 
 /// Returns whether the user looks at Neovim and the tab page shows the session's chat.

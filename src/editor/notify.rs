@@ -7,6 +7,7 @@ use nvim_oxi::mlua;
 
 use super::kit::user;
 use super::nvim::{self, api};
+use acp_core::render::title;
 use acp_core::spine::effect::Level;
 use acp_core::spine::oneline::OneLine;
 use acp_edge::paths;
@@ -79,12 +80,11 @@ fn fitting(text: &str) -> mlua::Result<String> {
     let vim: mlua::Table = nvim::vim()?.get("v")?;
     let space: usize = vim.get("echospace")?;
     let line = text.lines().next().unwrap_or_default();
-    if line == text && nvim::vim_fn::<usize>("strdisplaywidth", text)? <= space {
+    let width = |text: &str| nvim::vim_fn("strdisplaywidth", text).unwrap_or(usize::MAX);
+    let start = title::narrower(line, space + 1, width);
+    if start == text {
         return Ok(text.to_owned());
     }
-    let mut line = line.to_owned();
-    while nvim::vim_fn::<usize>("strdisplaywidth", line.as_str())? >= space && line.pop().is_some()
-    {
-    }
-    Ok(format!("{}…", line.trim_end()))
+    let start = title::narrower(start, space, width);
+    Ok(format!("{}…", start.trim_end()))
 }

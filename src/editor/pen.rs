@@ -36,7 +36,9 @@ impl Style {
         let (width, wrap) = window(buf, signs)?;
         Ok(Self {
             signs,
-            virtual_lines,
+            // They would shift the lines of a window in diff mode against those of the other one,
+            // which shows the removed lines.
+            virtual_lines: virtual_lines && !is_in_diff(buf)?,
             word_diff,
             tab: nvim::buf_option::<usize>(buf, "tabstop")?.max(1),
             width,
@@ -65,6 +67,16 @@ fn window(buf: i32, signs: bool) -> mlua::Result<(usize, bool)> {
         taken += 2;
     }
     Ok((info.get::<usize>("width")?.saturating_sub(taken), wrap))
+}
+
+/// Returns whether a window shows the buffer in diff mode.
+fn is_in_diff(buf: i32) -> mlua::Result<bool> {
+    for win in nvim::windows_of(buf)? {
+        if nvim::win_option(win, "diff")? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn has_signs(buf: i32) -> mlua::Result<bool> {

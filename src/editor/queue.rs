@@ -44,6 +44,7 @@ const KEYS: [(&str, &str); 6] = [
 #[derive(Debug, Default)]
 struct Shown {
     ids: Vec<QueueId>,
+    held: Option<usize>,
     /// When another prompt moved under the cursor.
     moved: Option<Instant>,
     /// The prompt that the user acted on last: it leaves the queue as the user expects.
@@ -91,11 +92,15 @@ pub fn show(key: SessionKey, view: &QueueView) -> mlua::Result<()> {
     SHOWN.with_borrow_mut(|all| {
         let shown = all.entry(key).or_default();
         shown.ids.clone_from(&view.ids);
+        shown.held = view.held;
         if has_moved {
             shown.moved = Some(Instant::now());
         }
     });
-    Ok(())
+    match panel::buffer(key, Kind::Queue) {
+        Some(buf) => draw_hint(buf, key, window::buf_of(window::here()?)? == buf),
+        None => Ok(()),
+    }
 }
 
 /// Returns the prompt at a window's cursor.
@@ -166,23 +171,33 @@ pub fn adorn(buf: i32, key: SessionKey) -> mlua::Result<()> {
             press(key, name)
         })?;
     }
-    let namespace = nvim::namespace("acp_queue")?;
     let events = ["WinEnter", "WinLeave", "CursorMoved"];
     let hint = move |fired: Fired| {
-        api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
         let is_here = fired.event()? != "WinLeave" && buffer::here()? == buf;
-        match is_here {
-            true => buffer::set_hint(
-                buf,
-                "acp_queue",
-                (window::row(0)?, 0),
-                "right_align",
-                hint(),
-            ),
-            false => Ok(()),
-        }
+        draw_hint(buf, key, is_here)
     };
     autocmd::on("queue", &events, Scope::Buffer(buf), hint).map(drop)
+}
+
+/// Shows the keys that act on a prompt, or how a held prompt is sent.
+fn draw_hint(buf: i32, key: SessionKey, is_here: bool) -> mlua::Result<()> {
+    let namespace = nvim::namespace("acp_queue")?;
+    api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
+    let held = SHOWN.with_borrow(|all| all.get(&key)?.held);
+    let (row, hint) = match (is_here, held) {
+        (true, _) => (window::row(0)?, hint()),
+        (false, Some(row)) => (row, held_hint()),
+        (false, None) => return Ok(()),
+    };
+    buffer::set_hint(buf, "acp_queue", (row, 0), "right_align", hint)
+}
+
+/// Returns the hint at the first held prompt: the key in the empty input.
+fn held_hint() -> String {
+    match keys::of("input", "interrupt").first() {
+        Some(key) => format!("held: {} sends it", keys::shown(key)),
+        None => "held: :Acp queue".to_owned(),
+    }
 }
 
 /// Returns the hint: the keys that act on a prompt.

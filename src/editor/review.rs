@@ -36,13 +36,16 @@ struct Shown {
     /// Distinguishes a drawing from later ones of the same buffer.
     id: u64,
     all: Rc<Vec<HunkView>>,
+    /// The rows of hunks that a key has decided since.
+    decided: Vec<usize>,
     /// The drawn hunks, in no order.
     hunks: Vec<Drawn>,
     style: Style,
 }
 
 /// The options that affect how removed lines look.
-const OPTIONS: [&str; 8] = [
+const OPTIONS: [&str; 9] = [
+    "diff",
     "foldcolumn",
     "number",
     "numberwidth",
@@ -108,6 +111,27 @@ pub fn rows(buf: i32) -> Option<Vec<usize>> {
     })
 }
 
+/// Notes that a key decides about the hunk at a row of a buffer. Returns that hunk's row, and those of
+/// the hunks that are left.
+pub fn note_decided(buf: i32, row: usize) -> Option<(usize, Vec<usize>)> {
+    let decided = with(|reviews| {
+        let shown = reviews.by_buf.get_mut(&buf)?;
+        let hit = |hunk: &&HunkView| {
+            let is_open = hunk.proposed.as_ref().is_none_or(|it| it.choice.is_none());
+            // A deletion is between two rows, and both select it.
+            let first = hunk.row.saturating_sub(usize::from(hunk.count == 0));
+            is_open && (first..=hunk.row + hunk.count.saturating_sub(1)).contains(&row)
+        };
+        let decided = shown.all.iter().find(hit)?.row;
+        shown.decided.push(decided);
+        Some((decided, shown.decided.clone()))
+    });
+    let (decided, all) = decided?;
+    let mut left = rows(buf)?;
+    left.retain(|row| !all.contains(row));
+    Some((decided, left))
+}
+
 thread_local! {
     static REVIEWS: RefCell<Reviews> = RefCell::default();
 }
@@ -169,6 +193,7 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
         let shown = Shown {
             id,
             all,
+            decided: Vec::new(),
             hunks: drawn,
             style,
         };

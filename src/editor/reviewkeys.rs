@@ -3,9 +3,9 @@
 use nvim_oxi::mlua::{self, Table};
 
 use super::keys::{feed, map, of, selected_rows};
-use super::kit::buffer;
+use super::kit::{buffer, window};
 use super::nvim::{self, api};
-use super::{api as public, walk};
+use super::{api as public, config, review, walk};
 use acp_core::spine::event::ReviewAction;
 
 /// The mappings of a reviewed buffer: name in the configuration, description.
@@ -90,11 +90,21 @@ fn review_lines(name: &str) -> mlua::Result<()> {
 
 fn review_key(name: &str) -> mlua::Result<()> {
     match name {
-        "accept_hunk" => public::review(ReviewAction::Accept, "hunk"),
-        "reject_hunk" => public::review(ReviewAction::Reject, "hunk"),
+        "accept_hunk" => decide(ReviewAction::Accept),
+        "reject_hunk" => decide(ReviewAction::Reject),
         "accept_file" => public::review(ReviewAction::Accept, "file"),
         "reject_file" => public::review(ReviewAction::Reject, "file"),
         "next_hunk" => walk::go(walk::Way::Next).map(drop),
         _ => walk::go(walk::Way::Prev).map(drop),
+    }
+}
+
+/// Decides about the hunk at the cursor, and goes on to the next one if that is configured.
+fn decide(action: ReviewAction) -> mlua::Result<()> {
+    let noted = review::note_decided(buffer::here()?, window::row(0)?);
+    public::review(action, "hunk")?;
+    match noted.filter(|_| config::with(|config| config.advance)) {
+        Some((decided, left)) => walk::go_on(decided, &left),
+        None => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use acp_core::conversation::info::SessionInfo;
+use acp_core::spine::effect::Level;
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::snapshot::Snapshot;
 use acp_edge::inbox::Inbox;
@@ -20,11 +21,15 @@ pub type Published = Arc<Mutex<Arc<Snapshot>>>;
 /// Returns without delay whether a program is writing to a file of this size.
 pub type Probe = Box<dyn Fn(&Path, u64) -> bool>;
 
+/// Sets the lowest level of the log's entries.
+pub type SetLogLevel = Box<dyn Fn(Level)>;
+
 /// The connection.
 pub struct Connection {
     pub inbox: Inbox,
     pub published: Published,
     pub is_being_written: Probe,
+    pub set_log_level: SetLogLevel,
     pub refresh_environment: fn(),
 }
 
@@ -81,6 +86,11 @@ pub fn send(event: acp_core::event::Event) {
 /// Returns without delay whether a program has a file of this size open and writes to it.
 pub fn is_being_written(path: &Path, bytes: u64) -> bool {
     with(|it| (it.is_being_written)(path, bytes)).unwrap_or(false)
+}
+
+/// Sets the lowest level of the log's entries.
+pub fn set_log_level(level: Level) {
+    with(|it| (it.set_log_level)(level));
 }
 
 /// Returns whether the plugin has been started.

@@ -2,8 +2,9 @@
 //! frames.
 //!
 //! Invariants: the callback of an `AsyncHandle` only schedules; the outbox is drained in order, in
-//! slices of [`SLICE`]; at most one frame is requested at a time, and one per [`FRAME_MS`] unless
-//! the last one had no room for all text.
+//! slices of [`SLICE`] or one frame; at most one frame is requested at a time, and one per
+//! [`FRAME_MS`] unless the last one had no room for all text: then the core composes the next one
+//! while that one is applied.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -13,12 +14,13 @@ use std::time::{Duration, Instant};
 use nvim_oxi::libuv::AsyncHandle;
 use nvim_oxi::mlua::{self, Function};
 
-use super::kit::defer::Timer;
+use super::edit;
+use super::kit::defer::{self, Timer};
 use super::terminal::pace;
 use super::{guard, nvim, state};
 use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::effect::EditorEffect;
-use acp_core::spine::view::FrameSize;
+use acp_core::spine::view::{Frame, FrameSize};
 
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;
@@ -46,6 +48,13 @@ impl Outbox {
         if let Some(handle) = self.handle.get() {
             // Fails only when Neovim's loop is closed; then no wake-up is needed.
             let _ = handle.send();
+        }
+    }
+
+    /// Wakes Neovim's loop again if the queue is not empty.
+    fn wake_if_more(&self) {
+        if !self.lock().is_empty() {
+            self.wake();
         }
     }
 
@@ -180,27 +189,38 @@ fn drain() {
     };
     let start = Instant::now();
     while let Some(effect) = outbox.pop() {
+        let is_frame = matches!(effect, EditorEffect::Frame(_));
         match effect {
             EditorEffect::Wake => want_frame(),
-            EditorEffect::Frame(frame) => {
-                ASKED.set(false);
-                let (bytes, is_behind) = (frame.bytes(), frame.is_behind);
-                let begun = Instant::now();
-                super::apply::frame(frame);
-                let ended = Instant::now();
-                SIZE.set(SIZE.get().after(bytes, ended.duration_since(begun)));
-                // While more text waits, the core needs the time between two frames.
-                LAST_FRAME.set((!is_behind).then_some(ended));
-                if pace::is_due() {
-                    want_frame();
-                }
-            }
+            EditorEffect::Frame(frame) => guard::run("frame", || show(frame, false)),
             other => guard::run("effect", || super::apply::effect(other)),
         }
-        if start.elapsed() > SLICE {
+        if is_frame || start.elapsed() > SLICE {
             // A callback scheduled here would run before the keys.
-            outbox.wake();
+            outbox.wake_if_more();
             return;
         }
     }
+}
+
+/// Applies a frame; tries again later if Neovim has locked the text. No other frame is requested
+/// until then, so a late one is followed by another.
+fn show(frame: Frame, is_late: bool) -> mlua::Result<()> {
+    if edit::is_locked() {
+        return defer::after("frame", edit::LOCKED, || show(frame, true));
+    }
+    ASKED.set(false);
+    let (bytes, is_behind) = (frame.bytes(), frame.is_behind);
+    if is_behind {
+        ask();
+    }
+    let begun = Instant::now();
+    super::apply::frame(frame);
+    let ended = Instant::now();
+    SIZE.set(SIZE.get().after(bytes, ended.duration_since(begun)));
+    LAST_FRAME.set(Some(ended));
+    if is_late || pace::is_due() {
+        want_frame();
+    }
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! Going from hunk to hunk and from file to file.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -38,6 +39,25 @@ pub fn go(way: Way) -> mlua::Result<bool> {
         return Ok(true);
     }
     go_to_file(way)
+}
+
+/// Goes to the hunk after the one at this row, which has just been decided: in this buffer, where
+/// those in the rows `left` are left, else in another file.
+pub fn go_on(decided: usize, left: &[usize]) -> mlua::Result<()> {
+    let name: String = api("nvim_buf_get_name", 0)?;
+    let here = Path::new(&name);
+    if let Some(next) = left.iter().find(|row| **row > decided) {
+        api::<()>("nvim_command", "normal! m'")?;
+        return jump(*next);
+    }
+    let mut others = files();
+    others.retain(|(path, _)| path != here);
+    let after = others.iter().find(|(path, _)| path.as_path() > here);
+    match (after.or(others.first()), left.first()) {
+        (Some((path, rows)), _) => go_to(path, rows.first().copied().unwrap_or(0)),
+        (None, Some(first)) => jump(*first),
+        (None, None) => Ok(()),
+    }
 }
 
 /// Returns the rows of a buffer's hunks: as they are drawn, else from the last snapshot.
@@ -165,11 +185,30 @@ fn escaped(name: &str) -> mlua::Result<String> {
 /// Edits a file in the current window, by the name that a user would type.
 ///
 /// The previous buffer stays loaded regardless of 'hidden', since it may be modified.
+///
+/// # Errors
+/// Neovim's error; a sentence if only the user can decide about a swap file, since Neovim's own
+/// question would be an error here.
 fn edit(path: &Path) -> mlua::Result<()> {
-    api(
-        "nvim_command",
-        format!("hide edit {}", escaped(&typed(path)?)?),
-    )
+    let name = typed(path)?;
+    let is_asking = Rc::new(Cell::new(false));
+    let asks = Rc::clone(&is_asking);
+    let watch = autocmd::on("swap file", &["SwapExists"], Scope::All, move |_| {
+        let variables: Table = nvim::vim()?.get("v")?;
+        if variables.get::<String>("swapchoice")?.is_empty() {
+            asks.set(true);
+            variables.set("swapchoice", "q")?;
+        }
+        Ok(())
+    })?;
+    let edited = api("nvim_command", format!("hide edit {}", escaped(&name)?));
+    autocmd::remove(watch)?;
+    match is_asking.get() {
+        true => Err(mlua::Error::runtime(format!(
+            "{name} has a swap file: `:edit {name}` asks what to do"
+        ))),
+        false => edited,
+    }
 }
 
 /// Returns a file's name as a user would type it here.

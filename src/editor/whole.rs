@@ -29,8 +29,9 @@ struct Writing {
     at: usize,
 }
 
-/// Shows a text in a split of the window that shows a file; `q` closes it.
+/// Shows a text in a split of the window that shows a file; `q` closes it and returns.
 pub fn show(view: WholeView) -> mlua::Result<()> {
+    let home = window::here()?;
     let is_small = view.text.len() <= MAX_HIGHLIGHTED;
     let is_wrapped = !view.text.lines().any(|line| line.len() > MAX_WRAPPED);
     let buf = buffer(&view.name)?;
@@ -59,7 +60,12 @@ pub fn show(view: WholeView) -> mlua::Result<()> {
         &["n"],
         ("chat", "close"),
         "Closes the window",
-        move |_| buffer::delete(buf),
+        move |_| {
+            if window::is_valid(home)? {
+                window::go_to(home)?;
+            }
+            buffer::delete(buf)
+        },
     )
 }
 

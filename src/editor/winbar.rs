@@ -4,8 +4,9 @@
 
 use nvim_oxi::mlua;
 
+use super::chats;
 use super::kit::window;
-use super::{chats, nvim};
+use super::nvim;
 use acp_core::render::title::fitted;
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::oneline::OneLine;

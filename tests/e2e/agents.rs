@@ -1,30 +1,16 @@
 //! The example agent of the official SDK, live.
 
-use std::path::Path;
-use std::process::Command;
-
 use serde_json::json;
 
-use super::harness::{Nvim, Project};
+use super::harness::{Nvim, Project, installed};
 use super::talk::{self, ended, open, status, transcript, wait_phase, wait_said};
-
-fn checkout() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 /// Starts Neovim with a chat with the SDK's example agent, its thinking pauses cut to a twentieth.
 #[track_caller]
 fn start_example() -> Nvim {
-    let output = Command::new("sh")
-        .arg(checkout().join("tools/sdk-agent.sh"))
-        .output()
-        .expect("sh runs");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{error}");
-    let path = String::from_utf8(output.stdout).expect("a path in UTF-8");
     let hurry = "data:text/javascript,const wait = globalThis.setTimeout; \
                  globalThis.setTimeout = (done, ms) => wait(done, ms / 20)";
-    let spec = json!({ "command": "node", "args": ["--import", hurry, path.trim()] });
+    let spec = json!({ "command": "node", "args": ["--import", hurry, installed("sdk-agent.sh")] });
     let nvim = Project::new()
         .agent_command("example", spec)
         .size(100, 40)
@@ -47,7 +33,7 @@ fn a_turn_of_the_sdks_example_agent_with_its_permission_allowed() {
             { "optionId": "reject", "name": "Skip this change", "kind": "reject_once" },
         ])
     );
-    nvim.wait_text("new-host");
+    nvim.wait_text("Allow this change");
     nvim.lua(
         "require('acp').permission.answer(...)",
         (&open["id"], "allow"),

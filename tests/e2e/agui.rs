@@ -3,12 +3,11 @@
 //! Each run that the bridge sends is checked by the schemas of the official SDK.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value as Json, json};
 
-use super::harness::{Nvim, Project};
+use super::harness::{Nvim, Project, checkout, installed};
 use super::talk::{self, ended, open, transcript, wait_said};
 
 /// A tool that asks the user, as the documents of AG-UI have it.
@@ -30,22 +29,6 @@ const CONFIRM: &str = "require('acp').tool({
     end,
   })";
 
-fn checkout() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Runs a script that installs something, and returns the path it prints.
-fn installed(script: &str) -> String {
-    let output = Command::new("sh")
-        .arg(checkout().join("tools").join(script))
-        .output()
-        .expect("sh runs");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{error}");
-    let path = String::from_utf8(output.stdout).expect("a path in UTF-8");
-    path.trim().to_owned()
-}
-
 /// A Neovim with a chat with the agent of `tests/agui`.
 struct Chat {
     nvim: Nvim,
@@ -56,7 +39,9 @@ struct Chat {
 impl Chat {
     #[track_caller]
     fn start() -> Self {
-        let project = Project::new().file("a.txt", "one\ntwo\n");
+        let project = Project::new()
+            .file("a.txt", "one\ntwo\n")
+            .config("tools", json!({ "builtin": "all" }));
         let mut agent = Command::new(installed("agui-agent.sh"))
             .arg(checkout().join("tests/agui/agent.py"))
             .env("AGENT_LOG", project.root().join("agents/agui.log"))

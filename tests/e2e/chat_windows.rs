@@ -120,10 +120,13 @@ fn pasted_lines_are_not_sent() {
 
 #[test]
 fn a_blank_prompt_is_not_sent() {
-    let nvim = talk::start(&[]);
+    let nvim = talk::start(&[""]);
     nvim.keys("i  <CR>");
-    nvim.wait("the key", || !nvim.blocked());
-    assert_eq!(transcript(&nvim), [""]);
+    // Prompts are sent in their order, so it would be shown before this one.
+    talk::talk(&nvim, "hi");
+    wait_said(&nvim, "❯ hi");
+    let shown = transcript(&nvim);
+    assert_eq!(shown[0], "❯ hi", "{shown:?}");
     assert_eq!(nvim.messages(), "");
     nvim.quit();
 }
@@ -307,8 +310,9 @@ fn the_chat_opens_where_the_layout_says() {
 }
 
 #[test]
-fn the_chat_takes_half_of_a_small_screen() {
-    let want = json!({ "file": [1, 1, 39, 22], "acp-chat": [1, 41, 40, 14], "acp-input": [17, 41, 40, 6] });
+fn the_chat_takes_half_of_a_small_screen_and_opens_below() {
+    let want =
+        json!({ "file": [1, 1, 80, 9], "acp-chat": [11, 1, 80, 6], "acp-input": [19, 1, 80, 4] });
     check_layout("right", (80, 24), want);
     let want =
         json!({ "file": [1, 1, 40, 7], "acp-chat": [9, 1, 40, 5], "acp-input": [16, 1, 40, 3] });
@@ -342,7 +346,7 @@ fn the_chat_resizes_with_the_screen() {
     nvim.wait("the new size", || nvim.screen().width == 70);
     nvim.wait_text("hello");
     let width = || nvim.lua("return vim.fn.winwidth(0)", ());
-    assert_eq!(width(), 35);
+    nvim.wait("the new size", || width() == 35);
     nvim.resize(40, 20);
     nvim.wait("the new size", || width() == 20);
     nvim.resize(100, 20);

@@ -121,3 +121,42 @@ fn terminal_events_carry_the_exit_code() {
     nvim.wait_script("scripted");
     nvim.quit();
 }
+
+#[test]
+fn the_level_of_the_log_can_be_set_at_run_time() {
+    let nvim = crate::talk::project(&[]).start();
+    crate::talk::open(&nvim);
+    nvim.lua("require('acp').setup({ log_level = 'debug' })", ());
+    nvim.lua("require('acp').prompt('hello')", ());
+    let log = nvim.project.root().join("state/nvim/acp.log");
+    nvim.wait("the prompt in the log", || {
+        let log = std::fs::read_to_string(&log).unwrap_or_default();
+        log.contains("session/prompt")
+    });
+    nvim.quit();
+}
+
+#[test]
+fn a_misspelt_key_is_reported_when_the_plugin_starts() {
+    let nvim = crate::talk::project(&[])
+        .config("log_levle", json!("debug"))
+        .before("lua vim.notify = function(text) vim.g.told = text end")
+        .start();
+    crate::talk::open(&nvim);
+    let told = nvim.lua("return vim.g.told", ()).to_string();
+    assert!(told.contains("log_levle: unknown key"), "{told}");
+    nvim.quit();
+}
+
+#[test]
+fn an_interrupted_choice_chooses_nothing_and_shows_no_error() {
+    let nvim = crate::talk::project(&[]).start();
+    crate::talk::open(&nvim);
+    nvim.keys("<Esc>:Acp tools<CR>");
+    nvim.wait_text("Tools for agents");
+    nvim.keys("<C-c>");
+    nvim.wait("the end of the list", || nvim.mode() == "n");
+    let messages = nvim.messages();
+    assert!(!messages.contains("Keyboard interrupt"), "{messages}");
+    nvim.quit();
+}

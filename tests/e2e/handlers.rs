@@ -390,7 +390,7 @@ fn a_cancelled_call_ends_its_handler_and_its_question() {
         "function(_, ctx)
           ctx.on_cancel(function() vim.g.heard = true end)
           local action, why = ctx.ask({ message = 'Which?' })
-          vim.g.answered = why
+          vim.g.answered = vim.g.heard and why
         end",
     );
     caller.wait_offered(&nvim);
@@ -405,7 +405,6 @@ fn a_cancelled_call_ends_its_handler_and_its_question() {
     nvim.wait("the end of the handler", || {
         nvim.lua("return vim.g.answered", ()) == "cancelled"
     });
-    assert_eq!(nvim.lua("return vim.g.heard", ()), true);
     nvim.wait("the end of the question", || open() == 0);
     caller.check(&nvim, "function() return 'next' end", false, "next");
     nvim.quit();

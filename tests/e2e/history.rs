@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
+use super::overview;
 use super::talk::{self, status, transcript, wait_phase, wait_said};
 
 /// An agent that answers prompts; each of its processes runs the next script of `lives`.
@@ -78,11 +79,9 @@ fn a_session_is_chosen_in_the_next_neovim_and_shown_as_it_was() {
 {"end":"q"}"#;
     let (project, shown) = used(&resumes, goes_on);
     let nvim = Nvim::start(project);
-    chooses(&nvim);
-    nvim.cmd("Acp sessions");
-    wait_offered(&nvim, 1);
-    let label = json!([["Sessions", ["Counting · scripted · just now"]]]);
-    assert_eq!(offered(&nvim), label);
+    let lines = overview::list(&nvim, "Counting");
+    assert_eq!(lines, [" Counting · scripted · just now"]);
+    nvim.keys("<CR>");
     wait_phase(&nvim, "idle");
     nvim.wait("the conversation", || transcript(&nvim) == shown);
     assert_eq!(status(&nvim)["title"], "Counting");
@@ -90,10 +89,10 @@ fn a_session_is_chosen_in_the_next_neovim_and_shown_as_it_was() {
     wait_said(&nvim, "Three.");
     // The session is open now; choosing it again shows it.
     nvim.cmd("tabnew");
-    nvim.cmd("Acp sessions");
-    wait_offered(&nvim, 2);
-    let label = "Counting · scripted · just now · open";
-    assert_eq!(offered(&nvim)[1][1], json!([label]));
+    let lines = overview::list(&nvim, "Counting");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    nvim.keys("<CR>");
+    nvim.wait("the chat", || talk::here(&nvim) == "acp-input");
     assert_eq!(status(&nvim)["session"], 1);
     nvim.wait_script("scripted");
     nvim.quit();
@@ -106,8 +105,7 @@ fn an_agent_that_cannot_load_continues_in_a_new_session_with_the_conversation() 
 {"end":"q"}"#;
     let (project, shown) = used(&json!({}), goes_on);
     let nvim = Nvim::start(project);
-    chooses(&nvim);
-    nvim.cmd("Acp sessions");
+    overview::choose(&nvim, "scripted");
     wait_said(&nvim, "cannot go on with this conversation");
     assert_eq!(transcript(&nvim)[..shown.len()], shown);
     talk::talk(&nvim, "And on");
@@ -126,12 +124,11 @@ fn an_agent_that_cannot_load_continues_in_a_new_session_with_the_conversation() 
 fn a_session_of_a_missing_agent_can_be_read() {
     let (project, _) = used(&json!({}), "");
     let nvim = Nvim::start(project);
-    chooses(&nvim);
     nvim.lua(
         "require('acp').setup({ agents = { scripted = { command = '/no/such/agent' } } })",
         (),
     );
-    nvim.cmd("Acp sessions");
+    overview::choose(&nvim, "scripted");
     nvim.wait("the record", || {
         nvim.lua("return vim.bo.filetype", ()) == "markdown"
     });
@@ -157,8 +154,7 @@ fn a_session_is_deleted_after_confirmation() {
     nvim.wait_text("is deleted");
     let left = || fs::read_dir(&records).map_or(9, Iterator::count);
     assert_eq!(left(), 0, "{}", records.display());
-    nvim.cmd("Acp sessions");
-    nvim.wait_text("There is no session");
+    overview::list(&nvim, "There is no session");
     nvim.quit();
 }
 
@@ -194,6 +190,7 @@ fn a_conversation_is_exported_to_a_file_or_a_buffer() {
         nvim.lua("return vim.bo.filetype", ()) == "markdown"
     });
     assert_eq!(nvim.buf_lines(0).join("\n"), text.trim_end());
+    assert_eq!(nvim.lua("return vim.bo.modified", ()), false);
     nvim.quit();
 }
 
@@ -217,8 +214,7 @@ fn a_killed_neovim_leaves_the_conversation_behind() {
     nvim.wait("the record", || kept().contains("Look"));
     nvim.kill();
     let nvim = Nvim::start(project);
-    chooses(&nvim);
-    nvim.cmd("Acp sessions");
+    overview::choose(&nvim, "scripted");
     wait_said(&nvim, "cannot go on with this conversation");
     assert_eq!(
         transcript(&nvim)[..5],
@@ -241,8 +237,7 @@ fn quitting_during_a_turn_keeps_everything_that_was_shown() {
     let project = Rc::clone(&nvim.project);
     nvim.quit();
     let nvim = Nvim::start(project);
-    chooses(&nvim);
-    nvim.cmd("Acp sessions");
+    overview::choose(&nvim, "scripted");
     wait_said(&nvim, "cannot go on with this conversation");
     let shown = transcript(&nvim).join("\n");
     assert!(shown.contains("Look"), "{shown}");

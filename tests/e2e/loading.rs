@@ -53,6 +53,11 @@ fn a_session_of_codex_is_loaded() {
 }
 
 #[test]
+fn a_session_of_codex_2_is_loaded() {
+    insta::assert_snapshot!(load("codex2.load"));
+}
+
+#[test]
 fn a_session_of_opencode_is_loaded() {
     insta::assert_snapshot!(load("opencode.load"));
 }
@@ -142,8 +147,9 @@ fn an_agent_that_dies_during_a_turn_continues_its_session() {
     nvim.wait("the end of the agent", || {
         count(&nvim, "AcpAgentExited") == 1
     });
-    assert_eq!(ended(&nvim), ["agent_exited"]);
-    assert_eq!(count(&nvim, "AcpPermissionAnswered"), 1);
+    nvim.wait("the end of the turn and of its question", || {
+        ended(&nvim) == ["agent_exited"] && count(&nvim, "AcpPermissionAnswered") == 1
+    });
     wait_said(&nvim, "out of luck");
     talk::talk(&nvim, "go on");
     wait_said(&nvim, "The other half");

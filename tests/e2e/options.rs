@@ -1,5 +1,7 @@
 //! Modes and other options: chosen in the chat, by command and by list, and changed by the agent.
 
+use std::rc::Rc;
+
 use serde_json::{Value as Json, json};
 
 use super::harness::Nvim;
@@ -81,6 +83,67 @@ fn a_mode_is_chosen_by_key_by_name_and_from_a_list() {
     // The first event announces the options.
     assert_eq!(changed, 4);
     nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn configured_values_are_set_before_the_first_prompt() {
+    let script = [
+        offered(),
+        json!({ "expect": "session/set_config_option", "params": { "configId": "model", "value": "small" },
+                "as": "model" })
+        .to_string(),
+        json!({ "reply": "model", "result": {} }).to_string(),
+        json!({ "expect": "session/set_mode", "params": { "modeId": "plan" }, "as": "mode" })
+            .to_string(),
+        json!({ "reply": "mode", "result": {} }).to_string(),
+        json!({ "expect": "session/prompt", "as": "p" }).to_string(),
+        json!({ "say": "Yes." }).to_string(),
+        json!({ "end": "p" }).to_string(),
+    ];
+    let project = super::harness::Project::new().size(150, 24);
+    let project = project.agent("scripted", &script.join("\n"));
+    let options = json!({ "web": false, "effort": "high" });
+    let nvim = project
+        .agent_key("scripted", "mode", json!("Plan"))
+        .agent_key("scripted", "model", json!("Small One"))
+        .agent_key("scripted", "options", options)
+        .start();
+    talk::open(&nvim);
+    talk::talk(&nvim, "hi");
+    wait_bar(&nvim, "idle · Plan · Small One");
+    talk::wait_said(
+        &nvim,
+        "`agents.scripted.options.effort` in the configuration: The agent has no option \"effort\"; \
+         it has mode, model, web.",
+    );
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_value_chosen_to_be_remembered_is_set_in_the_next_neovim() {
+    let set = r#"{"expect":"session/set_mode","params":{"modeId":"plan"},"as":"m"}
+{"reply":"m","result":{}}
+{"expect_eof":true}"#;
+    let script = [&*offered(), r#"{"life":1}"#, set, r#"{"life":2}"#, set].join("\n");
+    let project = super::harness::Project::new().size(150, 24);
+    let nvim = project.agent("scripted", &script).start();
+    talk::open(&nvim);
+    nvim.cmd("Acp mode plan");
+    wait_bar(&nvim, "idle · Plan · Big One");
+    nvim.lua(
+        "vim.ui.select = function(items, _, choose) choose(items[#items]) end",
+        (),
+    );
+    nvim.cmd("Acp mode");
+    let text = "Remembered for new sessions of scripted: mode \"Plan\".";
+    nvim.wait(text, || nvim.messages().contains(text));
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    let nvim = Nvim::start(project);
+    talk::open(&nvim);
+    wait_bar(&nvim, "idle · Plan · Big One");
     nvim.quit();
 }
 

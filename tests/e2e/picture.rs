@@ -67,10 +67,15 @@ fn the_picture_shows_a_turn_with_hunks_and_a_question() {
     nvim.cmd("edit text.lua");
     nvim.cmd("AcpChat");
     nvim.keys("iTidy up text.lua, then run the tests.<Esc><CR>");
-    nvim.wait("the question to have the focus", || {
-        nvim.lua("return vim.bo.filetype", ()) == "acp-permission"
-    });
-    for text in ["1/3", "2/3", "3/3", "waits for you", "plan 2/3", "$ busted"] {
+    for text in [
+        "1/3",
+        "2/3",
+        "3/3",
+        "waiting for you",
+        "plan 2/3",
+        "$ busted",
+        "press <Esc> and a key to answer",
+    ] {
         nvim.wait_text(text);
     }
     if let Some(path) = std::env::var_os("ACP_PICTURE") {
@@ -81,7 +86,7 @@ fn the_picture_shows_a_turn_with_hunks_and_a_question() {
         );
         std::fs::write(path, picture).expect("the picture can be written");
     }
-    nvim.keys("n");
+    nvim.keys("<Esc>n");
     nvim.quit();
 }
 

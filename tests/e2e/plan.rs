@@ -79,11 +79,9 @@ fn height(nvim: &Nvim, filetype: &str) -> u64 {
 /// Compares the screen with the test's snapshot.
 macro_rules! check {
     ($nvim:expr) => {
-        $nvim.lua("vim.cmd.redraw()", ());
-        $nvim.mode();
-        let screen = $nvim.screen();
+        let screen = $nvim.drawn();
         if $nvim.is_pictured() {
-            insta::assert_snapshot!(screen.dump(0..screen.height - 1));
+            insta::assert_snapshot!(screen.dump(1..screen.height - 1));
         }
     };
 }
@@ -91,7 +89,7 @@ macro_rules! check {
 #[test]
 fn a_plan_in_progress_is_shown_between_transcript_and_input() {
     let nvim = begin(
-        |project| project.size(90, 20),
+        |project| project.size(100, 20),
         &[
             plan(&[">!Read the parser", "- Change it", "-vTell of it"]),
             plan(&["x!Read the parser", "> Change it", "-vTell of it"]),
@@ -221,7 +219,7 @@ fn a_long_plan_takes_a_third_and_shows_the_entry_in_progress() {
         "> Step 120 is one of which more can be said than a window like this one holds".into();
     let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
     let nvim = begin(
-        |project| project.size(90, 24),
+        |project| project.size(100, 24),
         &[plan(&entries), json!({ "say": "." })],
     );
     nvim.wait_text("◐ Step 120");
@@ -269,7 +267,7 @@ fn the_panel_fits_every_layout() {
     check_heights("right", (100, 30), 5, 15);
     check_heights("bottom", (100, 30), 2, 4);
     check_heights("tab", (100, 30), 5, 14);
-    check_heights("right", (80, 14), 2, 4);
+    check_heights("right", (100, 14), 2, 4);
 }
 
 #[test]
@@ -303,8 +301,10 @@ fn the_transcript_keeps_its_end_visible_as_the_panel_opens_and_closes() {
     let nvim = begin(|project| project, &steps);
     nvim.wait_text("line 59");
     go_on(&nvim, 1);
-    nvim.wait_text("◐ One");
-    assert!(nvim.screen().has("line 59"), "{}", nvim.screen().text());
+    nvim.wait("the panel and the end above it", || {
+        let screen = nvim.screen();
+        screen.has("◐ One") && screen.has("line 59")
+    });
     go_on(&nvim, 2);
     check_windows(&nvim, &WITHOUT);
     go_on(&nvim, 3);

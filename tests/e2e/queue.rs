@@ -42,7 +42,7 @@ fn go_on(nvim: &Nvim, name: &str) {
 fn busy(turns: &[String]) -> Nvim {
     let nvim = Project::new()
         .agent("scripted", &turns.join("\n"))
-        .size(90, 24)
+        .size(100, 24)
         .start();
     open(&nvim);
     talk::prompt(&nvim, "one");
@@ -89,11 +89,9 @@ fn queued_prompts_are_shown_above_the_input_and_sent_one_by_one() {
     assert_eq!(status(&nvim)["queued"], 2);
     // The panel is visible, so there is no message.
     assert_eq!(nvim.messages(), "");
-    nvim.lua("vim.cmd.redraw()", ());
-    nvim.mode();
     if nvim.is_pictured() {
-        let screen = nvim.screen();
-        insta::assert_snapshot!(screen.dump(0..screen.height - 1));
+        let screen = nvim.drawn();
+        insta::assert_snapshot!(screen.dump(1..screen.height - 1));
     }
     go_on(&nvim, "one");
     wait_said(&nvim, "at two");
@@ -119,6 +117,7 @@ fn a_queued_prompt_is_edited_and_removed_by_keys() {
     nvim.keys("<CR>");
     nvim.wait("the input", || here(&nvim) == "acp-input");
     nvim.wait("the panel to go", || windows(&nvim) == WITHOUT);
+    nvim.wait("the prompt in the input", || input(&nvim) == "two");
     nvim.keys("A, corrected<CR>");
     wait_waiting(&nvim, &["1 two, corrected"]);
     go_on(&nvim, "one");

@@ -71,7 +71,8 @@ fn replay(name: &str) -> String {
         transcript(&nvim).last().is_some_and(|line| line == "```")
     });
     let chat = chat(&nvim);
-    let review = reviewed(&nvim, recording.prompts.len());
+    let files = ["hello.txt", "new.txt"];
+    let review = reviewed(&nvim, recording.prompts.len(), &files);
     nvim.quit();
     format!("{chat}\n\n==== to be reviewed\n{review}")
 }
@@ -115,6 +116,26 @@ fn replay_plan(name: &str, last: &str) -> String {
     let chat = chat(&nvim);
     nvim.quit();
     chat
+}
+
+/// Replays a recording of a turn whose sub-agent writes a file.
+#[track_caller]
+fn replay_subagent(name: &str) -> String {
+    let recording = Recording::read(name);
+    let (nvim, report) = start(&recording, &[]);
+    let mut answers = recording.answers.iter();
+    talk::prompt(&nvim, &recording.prompts[0]);
+    nvim.wait("the end of the turn", || {
+        answer(&nvim, &mut answers);
+        !ended(&nvim).is_empty()
+    });
+    assert_eq!(answers.count(), 0, "all questions were asked");
+    check_answered(&nvim, &report);
+    talk::wait_said(&nvim, "All done by the helper.");
+    let chat = chat(&nvim);
+    let review = reviewed(&nvim, 1, &["new.txt"]);
+    nvim.quit();
+    format!("{chat}\n\n==== to be reviewed\n{review}")
 }
 
 /// Opens a chat with an agent that replays a recording; also returns the path of its report.
@@ -169,10 +190,10 @@ pub fn chat(nvim: &Nvim) -> String {
     nvim.mask(&transcript(nvim).join("\n"))
 }
 
-/// Returns the hunks under review, once changes on disk are no longer attributed to the agent after
-/// `turns` turns.
+/// Returns the hunks under review, which are in these files, once changes on disk are no longer
+/// attributed to the agent after `turns` turns.
 #[track_caller]
-fn reviewed(nvim: &Nvim, turns: usize) -> String {
+fn reviewed(nvim: &Nvim, turns: usize, files: &[&str]) -> String {
     let log = nvim.project.root().join("state/nvim/acp.log");
     nvim.wait("the checkpoints after the turns", || {
         let log = fs::read_to_string(&log).unwrap_or_default();
@@ -186,10 +207,10 @@ fn reviewed(nvim: &Nvim, turns: usize) -> String {
         end
         return table.concat(lines, '\\n')";
     // The files reported with the last checkpoint may still be being read.
-    nvim.wait("both files", || {
-        let both = nvim.lua(hunks, ());
-        both.as_str()
-            .is_some_and(|both| both.contains("hello.txt") && both.contains("new.txt"))
+    nvim.wait("the files", || {
+        let all = nvim.lua(hunks, ());
+        let all = all.as_str().unwrap_or_default();
+        files.iter().all(|file| all.contains(file))
     });
     let hunks = nvim.lua(hunks, ());
     hunks.as_str().unwrap_or_default().to_owned()
@@ -218,6 +239,26 @@ fn a_recording_of_claude() {
 #[test]
 fn a_recording_of_codex() {
     insta::assert_snapshot!(replay("codex"));
+}
+
+#[test]
+fn a_recording_of_codex_2() {
+    insta::assert_snapshot!(replay("codex2"));
+}
+
+#[test]
+fn a_recording_of_codex_2_that_asks() {
+    insta::assert_snapshot!(replay("codex2.ask"));
+}
+
+#[test]
+fn a_recording_of_claude_with_a_sub_agent() {
+    insta::assert_snapshot!(replay_subagent("claude.subagent"));
+}
+
+#[test]
+fn a_recording_of_codex_2_with_a_sub_agent() {
+    insta::assert_snapshot!(replay_subagent("codex2.subagent"));
 }
 
 #[test]
@@ -251,18 +292,23 @@ fn a_recording_of_codex_with_terminal_output() {
 }
 
 #[test]
+fn a_recording_of_codex_2_with_terminal_output() {
+    insta::assert_snapshot!(replay("codex2.metaterm"));
+}
+
+#[test]
 fn a_recording_of_codex_with_a_plan() {
     insta::assert_snapshot!(replay_plan("codex.plan", "Second thing"));
 }
 
 #[test]
 fn a_recording_of_kimi_with_a_plan() {
-    insta::assert_snapshot!(replay_plan("kimicode.plan", "Todo list updated"));
+    insta::assert_snapshot!(replay_plan("kimicode.plan", "○ Second thing"));
 }
 
 #[test]
 fn a_recording_of_opencode_with_a_plan() {
-    insta::assert_snapshot!(replay_plan("opencode.plan", "2 todos"));
+    insta::assert_snapshot!(replay_plan("opencode.plan", "That is it."));
 }
 
 #[test]
@@ -273,6 +319,11 @@ fn a_recording_of_claude_that_is_cancelled() {
 #[test]
 fn a_recording_of_codex_that_is_cancelled() {
     insta::assert_snapshot!(replay_cancel("codex.cancel", "sleep 30"));
+}
+
+#[test]
+fn a_recording_of_codex_2_that_is_cancelled() {
+    insta::assert_snapshot!(replay_cancel("codex2.cancel", "sleep 30"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
 use super::permission::press;
-use super::talk::{self, ended, here, open, said, status, wait_phase, wait_said, windows};
+use super::talk::{self, ended, open, said, status, wait_phase, wait_said, windows};
 
 /// Starts Neovim with two files and an agent that follows a script.
 #[track_caller]
@@ -84,12 +84,13 @@ fn several_diffs_are_looked_at_one_by_one_and_several_questions_answered_in_any_
     // The window shows both diffs, and each file shows its own.
     nvim.wait_text("+ TWO");
     nvim.wait_text("+ THREE");
-    nvim.wait("the focus", || here(&nvim) == "acp-permission");
+    nvim.wait("a proposal in both files", || {
+        nvim.lua("return #require('acp').review.hunks()", ()) == 2
+    });
     press(&nvim, "o");
     nvim.wait("the first file", || {
         nvim.lua("return vim.fn.expand('%:t')", ()) == "a.txt"
     });
-    nvim.cmd("Acp permission");
     press(&nvim, "o");
     nvim.wait("the second file", || {
         nvim.lua("return vim.fn.expand('%:t')", ()) == "b.txt"
@@ -129,10 +130,10 @@ fn a_cancelled_turn_and_the_next_one_do_not_mix() {
     let nvim = start(script);
     talk::prompt(&nvim, "first");
     wait_said(&nvim, "in progress");
-    talk::prompt(&nvim, "second");
-    nvim.wait("the queued prompt", || status(&nvim)["queued"] == 1);
     nvim.cmd("Acp cancel");
     wait_said(&nvim, "long work  cancelled");
+    talk::prompt(&nvim, "second");
+    nvim.wait("the queued prompt", || status(&nvim)["queued"] == 1);
     // The agent is slow to answer: the second prompt is sent only after that.
     go_on(&nvim, "late");
     wait_said(&nvim, "long work  completed");

@@ -115,9 +115,7 @@ fn output_is_shown_in_colour_while_the_command_runs() {
     go_on(&nvim, "more");
     nvim.wait_text("green");
     wait_bar(&nvim, "exit code 3");
-    nvim.lua("vim.cmd.redraw()", ());
-    nvim.mode();
-    let screen = nvim.screen();
+    let screen = nvim.drawn();
     if nvim.is_pictured() {
         let row = screen.find("red plain").expect("it is there").0;
         insta::assert_snapshot!(screen.dump(row - 1..screen.height - 2));
@@ -346,11 +344,18 @@ fn a_key_ends_the_command() {
 
 #[test]
 fn the_command_is_as_large_as_its_window() {
-    let command = format!(
-        "{}; stty size; {}; stty size; exec sleep 1000",
-        gate("one"),
-        gate("two")
-    );
+    // The command has the window's size a moment after the window.
+    let sized = |name: &str| {
+        format!(
+            "until [ -e ../agents/{name} ] && [ \"$(stty size)\" = \"$(cat ../agents/{name})\" ]; \
+             do sleep 0.01; done; echo {name} it is"
+        )
+    };
+    let command = format!("{}; {}; exec sleep 1000", sized("one"), sized("two"));
+    let expect = |nvim: &Nvim, name: &str, size: &str| {
+        fs::write(nvim.project.root().join("agents").join(name), size).expect("a file");
+        wait_shown(nvim, &format!("{name} it is"));
+    };
     let nvim = running(|project| project.size(100, 30), &command);
     nvim.cmd("Acp terminal");
     let size = || {
@@ -361,16 +366,12 @@ fn the_command_is_as_large_as_its_window() {
         );
         info.as_str().unwrap_or_default().to_owned()
     };
-    // The resize is sent before the gate opens.
     wait_bar(&nvim, "running");
-    go_on(&nvim, "one");
-    wait_shown(&nvim, &size());
+    let first = size();
+    expect(&nvim, "one", &first);
     nvim.keys("<C-w>+<C-w>+");
-    nvim.lua("vim.cmd.redraw()", ());
-    let first = shown(&nvim);
-    go_on(&nvim, "two");
-    nvim.wait("the new size", || shown(&nvim).len() > first.len());
-    wait_shown(&nvim, &size());
+    assert_ne!(size(), first);
+    expect(&nvim, "two", &size());
     nvim.quit();
 }
 

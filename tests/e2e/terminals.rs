@@ -139,7 +139,9 @@ fn killing_a_command_ends_its_children_and_answers_the_pending_wait() {
     nvim.wait("the output", || {
         entry(&nvim).contains(&"started".to_owned())
     });
-    assert_eq!(running(&nvim, "sleep 1000").len(), 3);
+    nvim.wait("the shell and both its children", || {
+        running(&nvim, "sleep 1000").len() == 3
+    });
     fs::write(nvim.project.path("go"), "").expect("the agent waits for it");
     nvim.wait("the end of the turn", || ended(&nvim) == ["end_turn"]);
     nvim.wait_script("scripted");

@@ -181,6 +181,35 @@ fn a_url_is_opened_by_the_system() {
 }
 
 #[test]
+fn a_link_for_another_program_than_the_browser_is_asked_about() {
+    let nvim = told(&[tool(json!({
+        "toolCallId": "f", "title": "Fetch", "kind": "fetch", "status": "completed",
+        "content": [{ "type": "content", "content": {
+            "type": "resource_link", "name": "a page", "uri": "ssh://host/\u{202e}x",
+        } }],
+    }))]);
+    nvim.lua(
+        "opened, asked = 0, {}
+        vim.ui.open = function() opened = opened + 1 end
+        vim.ui.select = function(items, opts, done)
+          table.insert(asked, opts.prompt)
+          done(items[#asked == 1 and 2 or 1], #asked == 1 and 2 or 1)
+        end",
+        (),
+    );
+    on(&nvim, "a page");
+    for opened in 0..2 {
+        nvim.keys("<CR>");
+        nvim.wait("the question", || {
+            nvim.lua("return { #asked, opened }", ()) == json!([opened + 1, opened])
+        });
+    }
+    let asked = "The system's program for this link of the agent: ssh://host/<202e>x";
+    assert_eq!(nvim.lua("return asked[1]", ()), asked);
+    nvim.quit();
+}
+
+#[test]
 fn a_whole_call_can_be_shown_as_json() {
     let nvim = told(&[
         tool(json!({
@@ -203,7 +232,7 @@ fn a_whole_call_can_be_shown_as_json() {
     });
     assert_eq!(shown, want);
     nvim.keys("q");
-    nvim.wait("the window to close", || here(&nvim) != "json");
+    nvim.wait("the way back to the chat", || here(&nvim) == "acp-chat");
     assert_eq!(talk::windows(&nvim), ["text", "acp-chat", "acp-input"]);
     nvim.quit();
 }
@@ -317,7 +346,7 @@ fn a_sub_agents_calls_are_folded_inside_its_own() {
     wait_said(&nvim, "Explore  in progress · 2 calls, 1 running");
     nvim.wait_text("Read b");
     if nvim.is_pictured() {
-        insta::assert_snapshot!(nvim.screen().rows()[..10].join("\n"));
+        insta::assert_snapshot!(nvim.drawn().rows()[1..10].join("\n"));
     }
     std::fs::write(nvim.project.root().join("go"), "").unwrap();
     wait_said(&nvim, "Explore  completed · 2 calls");
@@ -361,7 +390,7 @@ fn a_diff_looks_like_a_diff() {
         transcript(&nvim)
     );
     if nvim.is_pictured() {
-        insta::assert_snapshot!(nvim.screen().dump(0..10));
+        insta::assert_snapshot!(nvim.drawn().dump(0..10));
     }
     nvim.quit();
 }

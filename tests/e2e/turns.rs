@@ -162,16 +162,28 @@ fn check_cancel(cancel: impl Fn(&Nvim)) {
     nvim.quit();
 }
 
+/// Presses Ctrl-C as a mapped key: as input it interrupts a Neovim that is not waiting for a key,
+/// and drops earlier keys.
+fn ctrl_c(nvim: &Nvim) {
+    nvim.lua(
+        "vim.api.nvim_feedkeys(vim.keycode('<C-c>'), 'mt', true)",
+        (),
+    );
+}
+
 #[test]
 fn ctrl_c_in_the_input_cancels() {
     check_cancel(|nvim| {
         go(nvim, "acp-input");
-        nvim.keys("<C-c>");
+        ctrl_c(nvim);
     });
     check_cancel(|nvim| {
         go(nvim, "acp-input");
-        nvim.keys("ityping<C-c>");
+        nvim.keys("ityping");
         nvim.wait("the draft", || nvim.buf_lines(0) == ["typing"]);
+        ctrl_c(nvim);
+        wait_said(nvim, "⊘ $ long work  cancelled");
+        assert_eq!(nvim.buf_lines(0), ["typing"]);
         nvim.keys("<Esc>cc");
     });
 }
@@ -180,10 +192,7 @@ fn ctrl_c_in_the_input_cancels() {
 fn ctrl_c_in_the_transcript_cancels() {
     check_cancel(|nvim| {
         go(nvim, "acp-chat");
-        // Until Neovim waits for a key in this window, Ctrl-C interrupts it and is no mapping.
-        nvim.keys("gg");
-        nvim.lua("return true", ());
-        nvim.keys("<C-c>");
+        ctrl_c(nvim);
     });
 }
 
@@ -196,7 +205,7 @@ fn the_command_cancels_from_anywhere() {
 }
 
 #[test]
-fn cancelling_drops_no_queued_prompt() {
+fn cancelling_holds_the_queued_prompts_until_a_key_sends_them() {
     let script = r#"{"expect":"session/prompt","as":"p1"}
 {"say":"first"}
 {"expect":"session/cancel"}
@@ -210,6 +219,10 @@ fn cancelling_drops_no_queued_prompt() {
     wait_said(&nvim, "first");
     talk::prompt(&nvim, "two");
     nvim.cmd("Acp cancel");
+    nvim.wait("the end", || ended(&nvim) == ["cancelled"]);
+    nvim.wait_text("held: <M-CR> sends it");
+    assert_eq!(status(&nvim)["queued"], 1);
+    nvim.keys("<M-CR>");
     wait_said(&nvim, "second");
     nvim.wait("both ends", || ended(&nvim) == ["cancelled", "end_turn"]);
     nvim.wait_script("scripted");

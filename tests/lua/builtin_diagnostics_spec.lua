@@ -26,6 +26,16 @@ local function world()
 end
 
 return function(test)
+  test("diagnostics: none of files outside the session's folders", function()
+    world()
+    vim.cmd.edit(vim.fn.fnameescape(vim.fn.tempname()))
+    vim.diagnostic.set(space, 0, { { lnum = 0, col = 0, message = "secret" } })
+    local result = tools.call("diagnostics")
+    same({ "bad", "first", "later", "hint" }, messages(result))
+    same(1, result.counts.error)
+    vim.diagnostic.reset(space, 0)
+  end)
+
   test("diagnostics: all of them, the worst first, lines as agents count them", function()
     world()
     local result = tools.call("diagnostics")

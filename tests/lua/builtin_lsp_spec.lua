@@ -304,10 +304,10 @@ return function(add)
     )
   end)
 
-  test("an implementation is asked for by the kind, of servers that know it", function()
+  test("an implementation is asked for by `only`, of servers that know it", function()
     local server, path = served({})
     local outcome =
-      run("definition", { path = path, line = 1, symbol = "é", kind = "implementation" })
+      run("definition", { path = path, line = 1, symbol = "é", only = "implementation" })
     contains("can find implementations: fake cannot", outcome.error)
     same({}, lsp_server.heard(server, "textDocument/implementation"))
   end)
@@ -957,7 +957,7 @@ return function(add)
         return { it.message, it.data }
       end, heard[1].context.diagnostics)
     )
-    local fixes = run("code_actions", { path = path, line = 2, end_line = 3, kind = "quickfix" })
+    local fixes = run("code_actions", { path = path, line = 2, end_line = 3, only = "quickfix" })
     same(
       { "Fix" },
       vim.tbl_map(function(it)
@@ -1021,8 +1021,8 @@ return function(add)
         }
       end,
     })
-    local function outcome(title, kind)
-      return run("code_action", { path = path, line = 1, title = title, kind = kind })
+    local function outcome(title, only)
+      return run("code_action", { path = path, line = 1, title = title, only = only })
     end
     contains("- Never  [no kind, fake, disabled: it is Monday]", outcome("fix").error)
     contains('2 code actions are called "Fix"', outcome("Fix").error)

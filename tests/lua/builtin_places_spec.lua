@@ -46,6 +46,17 @@ local function go(args)
 end
 
 return function(test)
+  test("selection: no text of a file outside the session's folders", function()
+    tools.project({ ["a.txt"] = "one\n" })
+    local outside = vim.fn.tempname()
+    vim.fn.writefile({ "secret" }, outside)
+    vim.cmd.edit(vim.fn.fnameescape(outside))
+    local result = selected("ggVG")
+    same({ outside, 1 }, { result.path, result.cursor.line })
+    same({ nil, nil }, { result.line_text, result.selection })
+    contains("outside the session's folders", result.note)
+  end)
+
   test("selection: characters, lines and blocks, of more than one byte, too", function()
     tools.project({ ["a.txt"] = "aäoböc\nzwei\ndrei\n" })
     tools.edit("a.txt")

@@ -8,6 +8,20 @@ local function fresh()
 end
 
 return function(test)
+  test("get_quickfix: no text of files outside the session's folders", function()
+    fresh()
+    local outside = vim.fn.tempname()
+    vim.fn.setqflist({}, " ", {
+      items = {
+        { filename = outside, lnum = 3, text = "secret" },
+        { filename = tools.cwd .. "/b.txt", lnum = 1, text = "known" },
+      },
+    })
+    local items = tools.call("get_quickfix").items
+    same({ outside, 3 }, { items[1].path, items[1].line })
+    same({ nil, "known" }, { items[1].text, items[2].text })
+  end)
+
   test("get_quickfix: the list, and where the user is in it", function()
     fresh()
     vim.fn.setqflist({}, " ", {

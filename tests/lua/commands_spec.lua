@@ -38,12 +38,23 @@ return function(test)
     check("Acp prev 2", { { "prev" }, { "prev" } })
     check("Acp permission", { { "permission_focus" } })
     check("Acp review", { { "review_list" } })
+    check("Acp undo", { { "undo_decision" } })
     check("Acp undo-turn", { { "undo_turn", "ask" } })
     check("Acp undo-turn!", { { "undo_turn", "back" } })
     check("Acp queue", { { "queue_focus" } })
-    check("Acp prompt! stop it", { { "prompt", nil, "stop it", nil, true } })
+    check("Acp prompt! stop it", { { "prompt", nil, "stop it", nil, "interrupt" } })
     check("Acp reject turn", { { "reject", "turn" } })
     same({}, support.notices)
+  end)
+
+  test("alone, the command lists all subcommands with what they do", function()
+    support.fake({ status = IDLE })
+    local shown = vim.api.nvim_exec2("Acp", { output = true }).output
+    local lines = vim.split(shown, "\n", { trimempty = true })
+    local names = vim.tbl_map(function(line)
+      return line:match("^:Acp (%S+) +%S")
+    end, lines)
+    same(complete("Acp "), names)
   end)
 
   test("a prompt's text goes as typed, bars and quotes included", function()
@@ -283,6 +294,7 @@ return function(test)
       "stop",
       "terminal",
       "tools",
+      "undo",
       "undo-turn",
     })
     same(all, complete("Acp "))

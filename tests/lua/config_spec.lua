@@ -155,6 +155,21 @@ return function(test)
     same(nil, config.agents.mine)
   end)
 
+  test("an agent's mode, model and options are texts and booleans", function()
+    local config = check({ { agents = { claude = {
+      mode = "plan",
+      model = 5,
+      options = { effort = "high", web = true, size = 7 },
+    } } } }, {
+      "agents.claude.model: expected string, got number",
+    })
+    same({ "plan" }, { config.agents.claude.mode, config.agents.claude.model })
+    config = check({ { agents = { claude = { options = { effort = "high", size = 7 } } } } }, {
+      'agents.claude.options: expected string or boolean for "size", got number',
+    })
+    same({ effort = "high" }, config.agents.claude.options)
+  end)
+
   test("an agent with a wrong command is dropped and named once", function()
     local config = check({ { agents = { mine = { command = {} } } } }, {
       "agents.mine.command: expected string, got table",

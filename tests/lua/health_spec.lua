@@ -33,7 +33,7 @@ return function(test)
     local report = check({
       "start: acp.nvim " .. version,
       ("ok: Neovim %d.%d.%d"):format(neovim.major, neovim.minor, neovim.patch),
-      ("ok: library %s: /fake/libacp_nvim.so"):format(version),
+      ("ok: library %s, a build of your own: /fake/libacp_nvim.so"):format(version),
       "info: log file: /state/acp.log (`:Acp log` opens it)",
       ("info: checkpoints and open reviews: %s/acp.nvim"):format(vim.fn.stdpath("state")),
       ("ok: mine: %s/my-agent"):format(dir),
@@ -47,6 +47,24 @@ return function(test)
     same(nil, report:find("error: "))
     same(nil, report:find("warn: "))
     same({}, support.notices)
+  end)
+
+  test("the report says where the library came from", function()
+    support.fake()
+    local record = { version = version, triple = "x-y-z" }
+    require("acp.native").installed = function(path)
+      same("/fake/libacp_nvim.so", path)
+      return record
+    end
+    record.from = "source"
+    check({ ("ok: library %s, built from source for x-y-z: /fake/libacp_nvim.so"):format(version) })
+    record.from = ("0a"):rep(32)
+    check({
+      ("ok: library %s, from the archive for x-y-z with the SHA-256 %s: /fake/libacp_nvim.so"):format(
+        version,
+        record.from
+      ),
+    })
   end)
 
   test("an agent behind a URL is asked whether it answers", function()
@@ -92,7 +110,7 @@ return function(test)
       "warn: agents.claude.comand: unknown key; see |acp-config-keys|",
       'warn: mcp_servers: the server "files" needs `/nowhere/files`, which was not found',
       'warn: the agent "claude" needs `/nowhere/claude`, which was not found: '
-        .. "npm install -g @agentclientprotocol/claude-agent-acp",
+        .. "npm install -g @agentclientprotocol/claude-agent-acp@0",
     })
     contains(
       "error: `library` in the configuration is /nowhere/libacp_nvim.so, which does not",
@@ -106,7 +124,7 @@ return function(test)
     support.fake()
     vim.env.PATH = "/nowhere"
     local report = check({
-      "info: gemini: `gemini` was not found: npm install -g @google/gemini-cli",
+      "info: gemini: `gemini` was not found: npm install -g @google/gemini-cli@0",
       "warn: git was not found: committed hunks stay under review, and ignored files that a "
         .. "repository tracks are not watched; install git",
     })

@@ -55,30 +55,47 @@ end
 return function(test)
   test("a configured library that does not exist is named", function()
     vim.g.acp = { library = "/nowhere/libacp_nvim.so" }
-    check({ "/nowhere/libacp_nvim.so", "which does not exist", "make release" })
+    check({ "/nowhere/libacp_nvim.so", "which does not exist", "./install.sh" })
   end)
 
-  test("without a build, the sentence says how to build", function()
+  test("without a library, the sentence says how to install it", function()
     local native = require("acp.native")
     native.candidates = function()
       return { "/nowhere/libacp_nvim.so" }
     end
-    check({ "the library has not been built yet: run `make release` in " .. support.root .. "." })
+    check({ "the library is not installed: run `./install.sh` in " .. support.root .. "." })
   end)
 
   test("a file that is no library is named", function()
     local path = vim.fn.tempname() .. ".so"
     vim.fn.writefile({ "not a library" }, path)
     vim.g.acp = { library = path }
-    check({ path .. " cannot be loaded (", "make release" })
+    check({ path .. " cannot be loaded (", "./install.sh" })
   end)
 
   test("a library of another version is refused", function()
     with_library("9.9.9", function(calls, path)
-      check({ path, "is version 9.9.9", require("acp.version"), "make release", "restart Neovim" })
+      check({ path, "is version 9.9.9", require("acp.version"), "./install.sh", "restart Neovim" })
       same({}, calls)
       same(nil, require("acp.native").loaded())
     end)
+  end)
+
+  test("a library that was installed for another version is not loaded", function()
+    local dir = vim.fn.tempname()
+    vim.fn.mkdir(dir)
+    local path = dir .. "/libacp_nvim.so"
+    vim.fn.writefile({ "" }, path)
+    vim.fn.writefile({ "version 9.9.9", "triple x-y-z", "from source" }, dir .. "/installed")
+    vim.g.acp = { library = path }
+    local loadlib = package.loadlib
+    package.loadlib = function()
+      error("it was loaded")
+    end
+    local ok, problem =
+      pcall(check, { path, "is version 9.9.9", require("acp.version"), "./install.sh" })
+    package.loadlib = loadlib
+    same(true, ok or problem)
   end)
 
   test("a library of the same version is set up once with the configuration", function()

@@ -13,7 +13,13 @@ local OPTIONS = {
       { id = "plan", name = "Plan", group = "Safe" },
     },
   },
-  { id = "model", name = "Model", type = "select", value = "x/y", values = { { id = "x/y", name = "Y" } } },
+  {
+    id = "model",
+    name = "Model",
+    type = "select",
+    value = "x/y",
+    values = { { id = "x/y", name = "Y" } },
+  },
   { id = "web", name = "Web", type = "boolean", value = false, values = {} },
 }
 
@@ -30,6 +36,14 @@ local function run(command, choices, options)
     on_choice(items[table.remove(choices, 1)])
   end
   vim.cmd(command)
+  -- What the command has scheduled has run before this.
+  local is_done = false
+  vim.schedule(function()
+    is_done = true
+  end)
+  vim.wait(5000, function()
+    return is_done
+  end)
   local deeds = vim.tbl_filter(function(call)
     return call[1] == "set_option" or call[1] == "next_mode"
   end, calls)
@@ -45,6 +59,9 @@ end
 
 return function(test)
   local select = vim.ui.select
+  local home = vim.env.XDG_STATE_HOME
+  vim.env.XDG_STATE_HOME = vim.fn.tempname()
+  local state = vim.fn.stdpath("state")
   vim.g.loaded_acp = nil
   dofile(support.root .. "/plugin/acp.lua")
 
@@ -60,7 +77,15 @@ return function(test)
   test("a mode is chosen from a list that marks the current one", function()
     local deeds, pickers = run("Acp mode", { 1 })
     same({ { "set_option", 3, "mode", "ask" } }, deeds)
-    same({ { "acp-mode", "Mode", "  Ask — Asks first.", "● Plan (Safe)" } }, pickers)
+    same({
+      {
+        "acp-mode",
+        "Mode",
+        "  Ask — Asks first.",
+        "● Plan (Safe)",
+        '  Remember the mode "Plan" for new sessions',
+      },
+    }, pickers)
     same({}, (run("Acp mode", {})))
   end)
 
@@ -69,10 +94,54 @@ return function(test)
     same({ { "set_option", 3, "web", true } }, deeds)
     same({
       { "acp-option", "Options of mine", "Mode: Plan", "Model: Y", "Web: off" },
-      { "acp-option-value", "Web", "  on", "● off" },
+      {
+        "acp-option-value",
+        "Web",
+        "  on",
+        "● off",
+        '  Remember the web "off" for new sessions',
+      },
     }, pickers)
     deeds = run("Acp config model", { 1 })
     same({ { "set_option", 3, "model", "x/y" } }, deeds)
+  end)
+
+  test("a value is remembered for new sessions, and forgotten", function()
+    same({}, (run("Acp mode", { 3 })))
+    contains('Remembered for new sessions of mine: mode "Plan"', support.notices[1].text)
+    run("Acp config web", { 3 })
+    local remember = require("acp.remember")
+    same({ mode = "plan", options = { web = false } }, remember.of("mine"))
+    same(nil, remember.of("other"))
+    local _, pickers = run("Acp mode", { 3 })
+    same("  Forget the mode of new sessions", pickers[1][5])
+    same({ options = { web = false } }, remember.of("mine"))
+    local on = vim.deepcopy(OPTIONS)
+    on[3].value = true
+    _, pickers = run("Acp config web", { 4 }, on)
+    same('  Remember the web "on" for new sessions', pickers[1][5])
+    same("  Forget the web of new sessions", pickers[1][6])
+    same(nil, remember.of("mine"))
+    same({}, vim.fn.glob(state .. "/acp.nvim/options.json.*", false, true))
+  end)
+
+  test("a broken file of remembered values is reported and left as it is", function()
+    local file = state .. "/acp.nvim/options.json"
+    for _, broken in ipairs({
+      '{"mine":',
+      "[1]",
+      '{"mine":{"mode":1}}',
+      '{"mine":{"options":{"a":{}}}}',
+    }) do
+      vim.fn.writefile({ broken }, file)
+      support.notices = {}
+      run("Acp mode", { 3 })
+      contains(file, support.notices[1].text)
+      contains("repair or delete it", support.notices[1].text)
+      same({ broken }, vim.fn.readfile(file))
+      same(nil, require("acp.remember").of("mine"))
+    end
+    vim.fn.delete(file)
   end)
 
   test("there may be nothing to choose from", function()
@@ -106,7 +175,7 @@ return function(test)
     acp.set_config("web", true)
     same({ { "set_option", 2, nil, "plan" }, { "set_option", nil, "web", true } }, calls)
     same(OPTIONS, acp.config())
-    support.raises("acp.set_mode: mode: expected a mode's id, got \"\"", function()
+    support.raises('acp.set_mode: mode: expected a mode\'s id, got ""', function()
       acp.set_mode("")
     end)
     support.raises("acp.set_config: value: expected string or boolean, got 3", function()
@@ -117,7 +186,8 @@ return function(test)
     end)
   end)
 
-  test("pickers are the user's own again", function()
+  test("pickers and the state folder are the user's own again", function()
     vim.ui.select = select
+    vim.env.XDG_STATE_HOME = home
   end)
 end

@@ -47,20 +47,52 @@ return function(test)
     same(("ä"):rep(59) .. "… · bot", long)
   end)
 
-  test("the session that is chosen is opened, or shown if it is open", function()
-    local calls, offered = world({ past({ session = 3 }), past({ id = "s2" }) })
+  --- Returns the lines of the list.
+  local function listed()
+    return vim.api.nvim_buf_get_lines(0, 0, -1, true)
+  end
+
+  test("the sessions that need you are on top, and the one under the cursor is opened", function()
+    local open = {
+      { session = 1, phase = "idle", agent = "a", stop_reason = "end_turn" },
+      { session = 2, phase = "running", agent = "b", title = "T", review = { hunks = 2 } },
+      { session = 3, phase = "waiting", agent = "c", usage = { cost = "1 USD" } },
+    }
+    local calls = world({ past({ session = 3 }), past({ id = "s2" }) }, { sessions = open })
     vim.cmd("Acp sessions")
-    same({ { "Sessions", { "T · bot · open", "T · bot" } } }, offered)
-    same({ "session_show", 3 }, calls[#calls])
+    same({
+      " c  waiting for you           1 USD  session 3",
+      " b  working          2 hunks         T",
+      " a  done                             session 1",
+      "",
+      " T · bot",
+    }, listed())
+    vim.api.nvim_win_set_cursor(0, { 2, 0 })
+    open[2].phase = "waiting"
+    vim.api.nvim_exec_autocmds("User", { pattern = "AcpPermissionRequested" })
+    vim.wait(1000, function()
+      return vim.api.nvim_win_get_cursor(0)[1] == 1
+    end)
+    contains("b  waiting", listed()[1])
+    vim.api.nvim_feedkeys(vim.keycode("<CR>"), "x", false)
+    same({ "session_show", 2 }, calls[#calls])
+    same("", vim.bo.filetype)
   end)
 
   test("of all projects, or of one agent", function()
-    local calls = world({})
+    local calls = world({}, { sessions = {} })
     vim.cmd("Acp sessions! bot")
-    local query = calls[#calls]
-    same("past_list", query[1])
-    same({ cwd = vim.fn.getcwd(), all = true, agent = "bot" }, query[3])
-    contains("There is no session", support.notices[1].text)
+    local query
+    for _, call in ipairs(calls) do
+      query = call[1] == "past_list" and call[3] or query
+    end
+    same({ cwd = vim.fn.getcwd(), all = true, agent = "bot" }, query)
+    contains("There is no session", listed()[1])
+  end)
+
+  test("a time span is short", function()
+    local span = require("acp.overview").span
+    same({ "0s", "59s", "1m", "2h", "3d" }, vim.tbl_map(span, { -1, 59, 119, 7200, 3 * 86400 }))
   end)
 
   test("nothing is deleted without a yes, and open sessions are not offered", function()

@@ -123,6 +123,38 @@ return function(test)
     same({}, names())
   end)
 
+  test("the configuration chooses the built-in tools, `:Acp tools` until Neovim ends", function()
+    require("acp.tools.builtin").specs = function()
+      return { spec({ name = "a" }), spec({ name = "b" }) }, { "b" }
+    end
+    same({ "a", "-b" }, names())
+    vim.cmd("Acp tools enable b")
+    same({ "a", "b" }, names())
+    vim.cmd("Acp tools disable b")
+    -- The user's own tool of that name was asked for.
+    package.loaded["acp.tools"] = nil
+    local remove = require("acp").tool(spec({ name = "b" }))
+    same({ "a", "b" }, names())
+    remove()
+    for _, case in ipairs({ { "all", { "a", "b" } }, { { "b" }, { "-a", "b" } }, { {}, { "-a", "-b" } } }) do
+      vim.g.acp = { tools = { builtin = case[1] } }
+      require("acp").setup()
+      same(case[2], names())
+    end
+    vim.g.acp = { tools = { builtin = { "b", "c" } } }
+    require("acp").setup()
+    same({ "tools.builtin[2] (c)" }, require("acp.tools").unknown())
+    vim.g.acp = { tools = { builtin = "most" } }
+    require("acp").setup()
+    contains(
+      'tools.builtin: expected "default", "all" or false, or a list of strings, got "most"',
+      require("acp.config").report().problems[1]
+    )
+    same({ "a", "-b" }, names())
+    vim.g.acp = nil
+    require("acp").setup()
+  end)
+
   test("the configuration is over what a tool says of itself", function()
     builtin({})
     vim.g.acp = {

@@ -493,6 +493,118 @@ fn an_interrupt_is_asked_and_answered_with_the_next_run() {
     assert_eq!(chat.ended(id).1, "ok");
 }
 
+/// Answers a prompt with an interrupt that expires; returns whether the user was asked, what the
+/// chat shows, and the next run's `resume`.
+#[track_caller]
+fn expire(expiry: &str) -> (bool, String, Value) {
+    let server = Server::start();
+    let mut chat = Chat::start(&server.url, &[]);
+    let interrupt =
+        json!({"id": "i", "reason": "tool_call", "toolCallId": "c", "expiresAt": expiry});
+    let outcome = json!({"type": "interrupt", "interrupts": [interrupt]});
+    let end = json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": outcome});
+    let id = chat.prompt("Hello");
+    server.answer(events(&[started(), end]));
+    let (mut asked, mut withdrawn) = (Value::Null, Value::Null);
+    let notice = loop {
+        let message = chat.client.recv();
+        match message["method"].as_str() {
+            Some("session/request_permission") => asked = message["id"].clone(),
+            Some("$/cancel_request") => withdrawn = message["params"]["requestId"].clone(),
+            _ => break message["params"]["update"]["title"].clone(),
+        }
+    };
+    assert_eq!(withdrawn, asked);
+    let sent = server.answer(events(&[started(), finished()]));
+    chat.ended(id);
+    let notice = notice.as_str().unwrap_or_default().to_owned();
+    (!asked.is_null(), notice, sent.body["resume"].clone())
+}
+
+#[test]
+fn an_interrupt_that_expires_is_withdrawn_and_dismissed() {
+    let dismissed = json!([{"interruptId": "i", "status": "cancelled"}]);
+    // A machine that is too busy to ask within this time does not ask.
+    let soon = chrono::Utc::now() + Duration::from_secs(2);
+    let (_, notice, resume) = expire(&soon.to_rfc3339());
+    assert!(notice.contains("has expired"), "{notice}");
+    assert_eq!(resume, dismissed);
+    let (is_asked, notice, resume) = expire("2026-01-01T00:00:00Z");
+    assert!(!is_asked);
+    assert!(notice.contains("has expired"), "{notice}");
+    assert_eq!(resume, dismissed);
+}
+
+/// An MCP server with one tool, which writes down that it was called.
+const OTHER: &str = r#"while read -r line; do
+  id=$(expr "$line" : '.*"id":\([0-9]*\)')
+  case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"other","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"deploy","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) result='{"content":[{"type":"text","text":"deployed"}]}'; echo called >>"$CALLS" ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done"#;
+
+/// Lets the agent call a tool of another MCP server and answers the question about it; returns the
+/// result that the agent gets, and whether the tool was called.
+#[track_caller]
+fn call_other(option: Option<&str>) -> (String, bool) {
+    let server = Server::start();
+    let mut chat = Chat::start(&server.url, &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let calls = folder.path().join("calls");
+    let env = json!([{"name": "CALLS", "value": calls}]);
+    let other = json!({"name": "other", "command": "sh", "args": ["-c", OTHER], "env": env});
+    let new = json!({"cwd": "/", "mcpServers": [other]});
+    chat.session = chat.client.call("session/new", new)["sessionId"].clone();
+    let id = chat.prompt("Deploy");
+    let call = json!({
+        "type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "deploy", "delta": "{\"to\":1}",
+    });
+    let sent = server.answer(events(&[started(), call, finished()]));
+    assert_eq!(sent.body["tools"][0]["name"], "deploy");
+    let asked = loop {
+        let message = chat.client.recv();
+        if message["method"] == "session/request_permission" {
+            break message;
+        }
+    };
+    assert!(!calls.exists(), "called before the answer");
+    let shown = &asked["params"]["toolCall"];
+    assert_eq!(
+        (&shown["title"], &shown["rawInput"]),
+        (&json!("deploy"), &json!({"to": 1}))
+    );
+    let outcome = match option {
+        Some(option) => json!({"outcome": "selected", "optionId": option}),
+        None => json!({"outcome": "cancelled"}),
+    };
+    chat.client.reply(&asked, json!({"outcome": outcome}));
+    let sent = server.answer(events(&[started(), finished()]));
+    chat.ended(id);
+    let messages = sent.body["messages"].as_array().unwrap();
+    let result = messages
+        .iter()
+        .rfind(|message| message["role"] == "tool")
+        .unwrap();
+    (
+        result["content"].as_str().unwrap().to_owned(),
+        calls.exists(),
+    )
+}
+
+#[test]
+fn a_tool_of_another_server_is_called_only_with_permission() {
+    assert_eq!(call_other(Some("allow")), ("deployed".to_owned(), true));
+    for (option, why) in [(Some("reject"), "rejected"), (None, "cancelled")] {
+        let (result, is_called) = call_other(option);
+        assert!(result.contains(why), "{result}");
+        assert!(!is_called);
+    }
+}
+
 #[test]
 fn a_question_that_was_cancelled_is_dismissed_with_the_next_prompt() {
     let server = Server::start();

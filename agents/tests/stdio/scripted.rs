@@ -207,7 +207,7 @@ fn bytes_and_files_are_as_written() {
         {"signal_file":"${cwd}/here"}
         {"wait_file":"${cwd}/go"}
         {"mark":"done"}
-        {"measure_read":{"path":"${cwd}/a","count":5}}
+        {"measure":{"path":"${cwd}/a","count":5}}
         {"expect_eof":true}
         {"delay":1}
         {"exit":7}
@@ -241,7 +241,7 @@ fn bytes_and_files_are_as_written() {
         script,
         drive,
         7,
-        &["{\"mark\":\"done\",\"us\":", "{\"measure_read\":"],
+        &["{\"mark\":\"done\",\"us\":", "{\"measure\":"],
     );
 }
 

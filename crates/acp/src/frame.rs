@@ -42,7 +42,7 @@ impl Frame<'_> {
 
 /// Splits a stream of bytes into lines.
 ///
-/// Lines end with `\n` or `\r\n`; empty lines and a leading byte order mark are skipped.
+/// Lines end with `\n` or `\r\n`; empty lines, and a byte order mark before a line, are skipped.
 #[derive(Debug)]
 pub struct LineDecoder {
     max_line: usize,
@@ -50,7 +50,6 @@ pub struct LineDecoder {
     partial: Vec<u8>,
     /// Set once the current line exceeds the cap.
     rest: Option<Rest>,
-    at_start: bool,
 }
 
 /// The end of a line that exceeds the cap.
@@ -80,7 +79,6 @@ impl LineDecoder {
             max_line,
             partial: Vec::new(),
             rest: None,
-            at_start: true,
         }
     }
 
@@ -108,15 +106,14 @@ impl LineDecoder {
 
     /// Emits the line that ends with `tail`.
     fn line(&mut self, tail: &[u8], out: &mut impl FnMut(Frame<'_>)) {
-        let at_start = std::mem::take(&mut self.at_start);
         let is_whole = self.partial.is_empty() && tail.len() <= self.max_line;
         if is_whole {
-            emit(tail, at_start, out);
+            emit(tail, out);
             return;
         }
         self.hold(tail);
         match self.rest.take() {
-            None => emit(&self.partial, at_start, out),
+            None => emit(&self.partial, out),
             Some(Rest { tail, bytes }) => out(Frame::TooLong {
                 head: &self.partial,
                 tail: &tail,
@@ -169,12 +166,9 @@ fn last(piece: &[u8]) -> &[u8] {
     piece.get(start..).unwrap_or_default()
 }
 
-fn emit(line: &[u8], at_start: bool, out: &mut impl FnMut(Frame<'_>)) {
+fn emit(line: &[u8], out: &mut impl FnMut(Frame<'_>)) {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let line = match line.strip_prefix(b"\xef\xbb\xbf") {
-        Some(rest) if at_start => rest,
-        _ => line,
-    };
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if !line.is_empty() {
         out(Frame::Line(line));
     }
@@ -242,10 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_skipped_only_at_the_start() {
-        check("\u{feff}a\n\u{feff}b\n", &["a", "\u{feff}b"]);
+    fn a_byte_order_mark_is_skipped_before_any_line() {
+        check("\u{feff}a\n\u{feff}b\n", &["a", "b"]);
         check("\u{feff}\na\n", &["a"]);
-        check("\n\u{feff}a\n", &["\u{feff}a"]);
+        check("\n\u{feff}a\n", &["a"]);
+        check("a\u{feff}b\n", &["a\u{feff}b"]);
     }
 
     #[test]

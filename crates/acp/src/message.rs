@@ -232,6 +232,10 @@ pub enum Update {
     Notice { severity: Severity, text: String },
     /// An update of a compaction of the agent's context.
     Compaction(CompactionPatch),
+    /// A sub-agent of this session, which has a session of its own.
+    SubAgent(SubAgentPatch),
+    /// A message from one session to another.
+    SessionMessage(SessionMessage),
     /// An update of an unknown kind, kept and shown in full.
     Unknown { kind: String, raw: Value },
 }
@@ -268,6 +272,40 @@ pub enum CompactionStatus {
     Failed,
     Cancelled,
     Unknown(String),
+}
+
+/// An update of a sub-agent that has a session of its own; absent fields are unchanged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubAgentPatch {
+    /// The sub-agent's own session.
+    pub session: SessionId,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    /// Whether `session/cancel` for its session ends its work.
+    pub can_cancel: Option<bool>,
+    pub work: Option<Work>,
+}
+
+/// What a sub-agent does now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// It works, or waits for an answer of the user's.
+    Running,
+    Done,
+    Cancelled,
+    /// It has ended with an error; the message, if the agent gives one.
+    Failed(Option<String>),
+    /// The agent cannot say.
+    Unknown,
+}
+
+/// A message between an agent and its sub-agent; each session has its own view of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionMessage {
+    pub id: Option<String>,
+    pub sender: Option<SessionId>,
+    pub recipient: Option<SessionId>,
+    pub content: Vec<Content>,
 }
 
 /// Who a chunk of text is from.
@@ -314,6 +352,8 @@ pub enum Content {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCallPatch {
     pub id: ToolCallId,
+    /// The tool call whose sub-agent made this one.
+    pub parent: Option<ToolCallId>,
     pub title: Option<String>,
     pub kind: Option<ToolKind>,
     pub status: Option<ToolStatus>,
@@ -329,6 +369,7 @@ impl ToolCallPatch {
     pub fn new(id: ToolCallId) -> Self {
         Self {
             id,
+            parent: None,
             title: None,
             kind: None,
             status: None,
@@ -338,13 +379,6 @@ impl ToolCallPatch {
             raw_output: None,
             meta: None,
         }
-    }
-
-    /// Returns the tool call whose sub-agent made this one, if the agent says so.
-    pub fn parent(&self) -> Option<ToolCallId> {
-        let meta = self.meta.as_ref()?;
-        let parent = meta.get("claudeCode")?.get("parentToolUseId")?.as_str()?;
-        (!parent.is_empty()).then(|| ToolCallId(parent.into()))
     }
 }
 
@@ -392,6 +426,8 @@ pub enum ToolStatus {
     Completed,
     Failed,
     Cancelled,
+    /// The user, or a rule, has rejected it. No agent sends this.
+    Rejected,
 }
 
 /// One item of a tool call's content.

@@ -40,6 +40,8 @@ pub enum Event {
     Configure {
         limits: Limits,
         preview: Preview,
+        /// What the user allows after it was shown hunk by hunk counts as accepted.
+        accept_allowed: bool,
         /// Rejected changes are reported to the agent.
         feedback: bool,
         /// Requests answered without asking the user.

@@ -1,6 +1,7 @@
 //! One event in, its effects out.
 //!
-//! Invariant: `update` never fails; the model stays consistent for any event.
+//! Invariants: `update` never fails; the model stays consistent for any event. Events that stream in
+//! may be settled together; the transcript, the screen and the record are the same either way.
 
 use super::text::Text;
 use crate::conversation::agent::{Call, PermissionRequest};
@@ -15,59 +16,97 @@ use crate::event::{
 use crate::model::Model;
 use crate::spine::asker::{Asker, unknown_session};
 use crate::spine::cx::{Effects, log, notify};
-use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::event::EditError;
+use crate::spine::effect::Level;
 use crate::spine::ids::AgentKey;
 use crate::terminals::{Caller, TerminalEvent};
 use crate::workspace::Signal;
-use crate::workspace::jobs::ReadJob;
 use crate::workspace::window::Limit;
-use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, rpc};
+use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, Update, rpc};
 
-/// Applies one event to the model and appends the resulting effects.
-pub fn update(model: &mut Model, event: Event, fx: &mut Effects) {
-    let is_frame = matches!(
-        event,
-        Event::View(ViewEvent::FrameWanted { .. }) | Event::View(ViewEvent::FrameSlice)
-    );
-    let is_terminal = matches!(
-        event,
-        Event::Terminal(
-            TerminalEvent::Started { .. }
-                | TerminalEvent::Failed { .. }
-                | TerminalEvent::Exited { .. }
-        )
-    );
-    let is_edit = matches!(event, Event::Buffer(BufferEvent::Lines { .. }));
-    apply(model, event, fx);
-    react(model, fx);
-    for notice in fx.take_notices() {
-        model
-            .conversation
-            .notice(notice.session, notice.level, notice.text);
+/// Applies an event to the model and appends the resulting effects.
+///
+/// `more` returns the next event if it waits already and [`is_streamed`]. Such events are settled
+/// with a first one that streams in too: what an event costs otherwise does not depend on its size.
+/// An effect ends the batch, so none waits for other events.
+pub fn update(
+    model: &mut Model,
+    event: Event,
+    fx: &mut Effects,
+    mut more: impl FnMut() -> Option<Event>,
+) {
+    let due = Due::after(&event);
+    let is_batch = is_streamed(&event);
+    let mut next = Some(event);
+    while let Some(event) = next {
+        apply(model, event, fx);
+        react(model, fx);
+        next = (is_batch && fx.is_empty()).then(&mut more).flatten();
     }
-    if !is_edit {
-        model.refresh_proposals(fx);
-        // An undo, like an agent's write, may consist of a thousand edits: reports wait until all
-        // are applied, until the next frame at the latest.
-        if model.workspace.reviews.has_touched()
-            || std::mem::take(&mut model.conversation.feedback_is_dirty)
-        {
-            model.refresh_feedback();
+    settle(model, due, fx);
+}
+
+/// Returns whether an event only adds to what the screen shows, as thousands in a row may do: then
+/// nothing is reported between it and the next such event.
+pub fn is_streamed(event: &Event) -> bool {
+    let Event::Agent(AgentEvent::Message {
+        message: Message::Notification(AgentNotification::Update { update, .. }),
+        ..
+    }) = event
+    else {
+        return false;
+    };
+    // A new value of an option has a notice, which goes before the messages that follow.
+    matches!(
+        update,
+        Update::Chunk { .. } | Update::ToolCall(_) | Update::Plan(_) | Update::Usage { .. }
+    )
+}
+
+/// The reports that are due after an event.
+struct Due {
+    /// The editor has asked for a frame, or for the rest of one.
+    frame: bool,
+    /// The progress of tool calls, even if nothing else is announced.
+    progress: bool,
+    /// The state of reviews. An undo, like an agent's write, may consist of a thousand edits:
+    /// reports wait until all are applied, until the next frame at the latest.
+    reviews: bool,
+}
+
+impl Due {
+    fn after(event: &Event) -> Self {
+        let frame = matches!(
+            event,
+            Event::View(ViewEvent::FrameWanted { .. } | ViewEvent::FrameSlice)
+        );
+        let is_terminal = matches!(
+            event,
+            Event::Terminal(
+                TerminalEvent::Started { .. }
+                    | TerminalEvent::Failed { .. }
+                    | TerminalEvent::Exited { .. }
+            )
+        );
+        Self {
+            frame,
+            progress: frame || is_terminal,
+            reviews: !matches!(event, Event::Buffer(BufferEvent::Lines { .. })),
         }
-        let touched = model.workspace.reviews.announce(fx);
-        model.workspace.tell_reviews(touched, fx);
     }
-    if is_frame {
+}
+
+/// Sends the reports that are due, room by room from below.
+fn settle(model: &mut Model, due: Due, fx: &mut Effects) {
+    if due.reviews {
+        model.settle_reviews(fx);
+    }
+    model.workspace.settle(due.reviews, fx);
+    if due.frame {
         model.compose(fx);
     }
-    model.conversation.tell_queues(fx);
-    model.conversation.tell_options(fx);
-    model.tell_progress(is_frame || is_terminal, fx);
-    model.workspace.tell_tracked(fx);
-    model.conversation.keep_history(fx);
-    model.request_colours(fx);
-    model.wake_if_dirty(fx);
+    model.conversation.settle(fx);
+    model.tell_progress(due.progress, fx);
+    model.settle_view(fx);
 }
 
 /// Passes on what the rooms below report, until none has anything to report.
@@ -75,7 +114,7 @@ fn react(model: &mut Model, fx: &mut Effects) {
     loop {
         let signals = model.workspace.take_signals();
         if signals.is_empty() && !fx.has_tool_answers() {
-            return;
+            break;
         }
         for signal in signals {
             match signal {
@@ -90,6 +129,10 @@ fn react(model: &mut Model, fx: &mut Effects) {
             }
         }
         model.answer_tools(fx);
+    }
+    for notice in fx.take_notices() {
+        let (session, text) = (notice.session, notice.text);
+        model.conversation.notice(session, notice.level, text);
     }
 }
 
@@ -108,46 +151,28 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             limits,
             feedback,
             preview,
+            accept_allowed,
             rules,
             follow,
         } => {
             model.questions.set_rules(rules);
             model.conversation.limits = limits;
             model.view.following.default = follow;
-            model.workspace.proposals.preview = preview;
-            model.workspace.feedback = feedback;
+            model.workspace.configure(preview, accept_allowed, feedback);
             model.conversation.feedback_is_dirty = true;
         }
         Event::Quit => model.quit(fx),
         Event::Terminal(event) => model.terminals.apply(event, fx),
         Event::Log { level, line } => fx.push(log(level, line)),
         Event::Panicked { place, message } => panicked(place, &message, fx),
-        // A file that was read before a save replaced it is read again.
-        Event::DiskRead {
-            token,
-            result: Ok(disk),
-        } if model.workspace.documents.is_overwritten(&disk) => {
-            let path = disk.real;
-            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
-        }
-        Event::DiskRead { token, result } => match model.workspace.jobs.reads.take(token) {
-            Some(ReadJob::Operation(lane)) => model.workspace.file_was_read(lane, result, fx),
-            Some(ReadJob::Kept { session, kept }) => {
-                model.workspace.kept_was_read(session, kept, result, fx);
-            }
-            Some(ReadJob::Proposal(path)) => model.workspace.proposal_read(&path, result, fx),
-            Some(ReadJob::Saved(buf)) => model.workspace.saved_text_read(buf, result),
-            None => {
-                if let Some(id) = model.conversation.jobs.reads.take(token) {
-                    model.content_read(id, result, fx);
-                }
-            }
-        },
-        Event::DiskWritten { token, result } => {
-            if let Some(lane) = model.workspace.jobs.writes.take(token) {
-                model.workspace.file_was_written(lane, result, fx);
+        Event::DiskRead { token, result } => {
+            if let Some(result) = model.workspace.disk_was_read(token, result, fx)
+                && let Some(id) = model.conversation.jobs.reads.take(token)
+            {
+                model.content_read(id, result, fx);
             }
         }
+        Event::DiskWritten { token, result } => model.workspace.disk_was_written(token, result, fx),
         Event::Resolved { token, paths } => {
             if let Some(check) = model.questions.checks.take(token) {
                 model.rules_checked(&check, paths, fx);
@@ -155,6 +180,10 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::Timer { token } => match model.conversation.jobs.timers.take(token) {
             Some(TimerJob::Control { agent, id }) => model.control_timeout(agent, id, fx),
+            Some(TimerJob::Cancelled { session, request }) => {
+                model.cancel_is_late(session, request, fx);
+            }
+            Some(TimerJob::Second(session)) => model.second_passed(session, token, fx),
             Some(TimerJob::OptionChosen(session)) => {
                 model
                     .conversation
@@ -181,7 +210,7 @@ fn session_event(model: &mut Model, event: SessionEvent, fx: &mut Effects) {
             origin,
             reach,
         } => {
-            let mut opened = Session::new(spec, roots, project, origin);
+            let mut opened = Session::new(*spec, roots, project, origin);
             opened.reach = reach;
             model.open(session, opened, fx);
             model.conversation.recall(session, fx);
@@ -190,6 +219,7 @@ fn session_event(model: &mut Model, event: SessionEvent, fx: &mut Effects) {
         SessionEvent::Interrupt { session, prompt } => {
             model.prompt(session, prompt, When::AtOnce, fx)
         }
+        SessionEvent::Steer { session, prompt } => model.prompt(session, prompt, When::Steer, fx),
         SessionEvent::Queued {
             session,
             id,
@@ -202,7 +232,7 @@ fn session_event(model: &mut Model, event: SessionEvent, fx: &mut Effects) {
         SessionEvent::Remember { session, text } => model.conversation.remember(session, &text, fx),
         SessionEvent::FilesWanted { session } => model.conversation.list_files(session, fx),
         SessionEvent::Detach { session, which } => model.conversation.detach(session, which, fx),
-        SessionEvent::Cancel { session } => model.cancel(session, fx),
+        SessionEvent::Cancel { session } => model.stop_turn(session, fx),
         SessionEvent::Stop { session } => model.stop(session, fx),
         SessionEvent::Restart { session } => model.restart(session, fx),
         SessionEvent::Close { session } => model.close(session, fx),
@@ -249,7 +279,7 @@ fn conversation_event(model: &mut Model, event: ConversationEvent, fx: &mut Effe
 fn review_event(model: &mut Model, event: ReviewEvent, fx: &mut Effects) {
     match event {
         ReviewEvent::Decide { action, scope } => {
-            model.workspace.reviews.begin_decision();
+            model.workspace.begin_decision();
             model.workspace.review(action, scope, fx);
             model.answer_decided(fx);
         }
@@ -314,15 +344,11 @@ fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
             state,
             stamp,
         } => {
-            let before = model.workspace.documents.get(buf).cloned();
-            let text = (row, Text::from_text(&text));
             model.view.following.buffer_came(&path, &real);
+            let text = (row, Text::from_text(&text));
             model
                 .workspace
-                .documents
-                .attach(buf, path, real, text, state, stamp);
-            model.workspace.buffer_attached(buf, before, fx);
-            model.workspace.run_lanes(fx);
+                .buffer_attached(buf, (path, real), text, (state, stamp), fx);
         }
         BufferEvent::Slice {
             buf,
@@ -332,7 +358,9 @@ fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
             text,
         } => {
             let text = Text::from_text(&text);
-            model.workspace.documents.load(buf, path, real, row, text);
+            model
+                .workspace
+                .buffer_is_loading(buf, path, real, row, text);
         }
         BufferEvent::Lines {
             buf,
@@ -346,17 +374,10 @@ fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
         }
         BufferEvent::Detached { buf } => {
             model.workspace.buffer_detached(buf, fx);
-            model.workspace.run_lanes(fx);
         }
         BufferEvent::Outdated { buf } => model.workspace.look_at_file(buf, fx),
         BufferEvent::Edited { buf, token, result } => {
-            if let Err(EditError::Stale { tick }) = result {
-                model.workspace.documents.catch_up(buf, tick);
-            }
-            model.workspace.edit_is_over(buf, token);
-            if let Some(lane) = model.workspace.jobs.edits.take(token) {
-                model.workspace.file_was_edited(lane, result, fx);
-            }
+            model.workspace.edit_was_answered(buf, token, result, fx);
         }
     }
 }
@@ -388,11 +409,7 @@ fn project_event(model: &mut Model, event: ProjectEvent, fx: &mut Effects) {
         ProjectEvent::Committed { files } => model.workspace.committed(files),
         ProjectEvent::ReviewsKept { root, files } => model.workspace.reviews_kept(&root, files, fx),
         ProjectEvent::CheckpointTaken { token, result } => {
-            if let Some(job) = model.workspace.jobs.checkpoints.take(token) {
-                model
-                    .workspace
-                    .checkpoint_taken(job.session, &job.root, result, fx);
-            }
+            model.workspace.checkpoint_was_answered(token, result, fx);
         }
     }
 }
@@ -401,6 +418,7 @@ fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut 
     if !model.conversation.agents.contains_key(&agent) {
         return;
     }
+    model.conversation.heard(agent);
     match message {
         Message::Request { id, call } => agent_request(model, agent, id, call, fx),
         Message::Notification(AgentNotification::Update { session, update }) => {
@@ -439,9 +457,10 @@ fn agent_request(
     model: &mut Model,
     agent: AgentKey,
     id: RequestId,
-    call: AgentRequest,
+    mut call: AgentRequest,
     fx: &mut Effects,
 ) {
+    model.conversation.translate_request(agent, &mut call);
     match call {
         AgentRequest::ReadTextFile {
             session,
@@ -555,7 +574,10 @@ fn response(
             model
                 .conversation
                 .option_answered(agent, session, change, result, fx);
+            // It may have waited for a value of the config.
+            model.next_prompt(session, fx);
         }
+        Some(Call::Steer(key)) => model.steered(agent, key, id, result, fx),
         Some(Call::LoadSession(key) | Call::ResumeSession(key)) => {
             model.session_is_back(agent, key, result, fx);
         }

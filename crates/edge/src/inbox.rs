@@ -108,17 +108,37 @@ impl Inbox {
         }
     }
 
+    /// Takes a permit like [`Inbox::permit`] if there is one now.
+    pub fn permit_now(&self, bytes: usize) -> Option<Permit> {
+        let units = units(bytes, UNITS)?;
+        let semaphore = Arc::clone(&self.shared.agent_permits);
+        let permit = semaphore.try_acquire_many_owned(units).ok()?;
+        Some(Permit { _permit: permit })
+    }
+
     /// Sends the events of one message on the agent lane; `permit` is returned with the last of them,
     /// or immediately if there are none.
     pub fn send_agent(&self, events: impl IntoIterator<Item = Event>, permit: Permit) {
-        let mut events: VecDeque<Event> = events.into_iter().collect();
-        let Some(last) = events.pop_back() else {
-            return;
-        };
+        self.send_agents([(events, permit)]);
+    }
+
+    /// Sends the events of several messages like [`Inbox::send_agent`], and wakes the core once.
+    pub fn send_agents<E: IntoIterator<Item = Event>>(
+        &self,
+        messages: impl IntoIterator<Item = (E, Permit)>,
+    ) {
+        let mut all = Vec::new();
+        for (events, permit) in messages {
+            let before = all.len();
+            all.extend(events.into_iter().map(|event| (event, None)));
+            if let Some((_, last)) = all.get_mut(before..).and_then(<[_]>::last_mut) {
+                *last = Some(permit);
+            }
+        }
         let mut queues = self.shared.lock();
-        if !queues.closed {
-            queues.agent.extend(events.into_iter().map(|e| (e, None)));
-            queues.agent.push_back((last, Some(permit)));
+        if !all.is_empty() && !queues.closed {
+            queues.agent.extend(all);
+            drop(queues);
             self.shared.arrived.notify_one();
         }
     }
@@ -136,11 +156,15 @@ impl Inbox {
 
 /// Takes a permit for `bytes` bytes of a capacity of `most` units.
 async fn take(semaphore: &Arc<Semaphore>, bytes: usize, most: usize) -> Option<Permit> {
-    let units = bytes.div_ceil(UNIT_BYTES).clamp(1, most);
-    // `most` is at most UNITS, which is 4096.
-    let units = u32::try_from(units).ok()?;
+    let units = units(bytes, most)?;
     let permit = Arc::clone(semaphore).acquire_many_owned(units).await.ok()?;
     Some(Permit { _permit: permit })
+}
+
+/// Returns the units for `bytes` bytes: at least one, at most `most`.
+fn units(bytes: usize, most: usize) -> Option<u32> {
+    // `most` is at most UNITS, which is 4096.
+    u32::try_from(bytes.div_ceil(UNIT_BYTES).clamp(1, most)).ok()
 }
 
 impl Clone for Inbox {
@@ -188,6 +212,22 @@ impl Outlet {
     pub fn try_recv(&self) -> Option<Event> {
         let popped = self.shared.lock().pop();
         popped.map(|(event, _room)| event)
+    }
+
+    /// Receives the next event if there is one and it `is_wanted`.
+    pub fn try_recv_if(&self, is_wanted: impl Fn(&Event) -> bool) -> Option<Event> {
+        let mut queues = self.shared.lock();
+        let next = queues.prompt.front().or_else(|| queues.agent.front());
+        let popped = next.is_some_and(|(event, _)| is_wanted(event));
+        let popped = popped.then(|| queues.pop()).flatten();
+        drop(queues);
+        popped.map(|(event, _permit)| event)
+    }
+
+    /// Returns whether no event waits.
+    pub fn is_empty(&self) -> bool {
+        let queues = self.shared.lock();
+        queues.prompt.is_empty() && queues.agent.is_empty()
     }
 
     /// Returns the number of agents' messages that are queued.
@@ -352,6 +392,38 @@ mod tests {
         assert!(poll(waiting.as_mut()).is_pending());
         outlet.try_recv();
         assert!(poll(waiting.as_mut()).is_ready());
+    }
+
+    #[test]
+    fn messages_sent_together_return_a_permit_each() {
+        let (inbox, outlet) = inbox();
+        let rest = (UNITS - 1) * UNIT_BYTES;
+        let (one, two) = (permit(&inbox, UNIT_BYTES), permit(&inbox, rest));
+        assert!(inbox.permit_now(1).is_none());
+        inbox.send_agents([(vec![timer(1), timer(2)], one), (vec![timer(3)], two)]);
+        outlet.try_recv();
+        assert!(inbox.permit_now(1).is_none());
+        outlet.try_recv();
+        assert!(inbox.permit_now(UNIT_BYTES).is_some());
+        assert!(inbox.permit_now(UNIT_BYTES + 1).is_none());
+        check(&outlet, &[3]);
+        assert!(inbox.permit_now(usize::MAX).is_some());
+    }
+
+    #[test]
+    fn an_event_that_is_not_wanted_stays_in_its_place() {
+        let (inbox, outlet) = inbox();
+        inbox.send_agent([timer(1), timer(2)], permit(&inbox, 1));
+        let is_one =
+            |event: &Event| matches!(event, Event::Timer { token } if *token == Token::new(1));
+        assert!(outlet.try_recv_if(is_one).is_some());
+        assert!(outlet.try_recv_if(is_one).is_none());
+        inbox.send(timer(1));
+        inbox.send(timer(3));
+        // The prompt lane goes first here, too.
+        assert!(outlet.try_recv_if(is_one).is_some());
+        assert!(outlet.try_recv_if(is_one).is_none());
+        check(&outlet, &[3, 2]);
     }
 
     #[test]

@@ -321,6 +321,8 @@ mod tests {
             env: vec![],
             cwd: cwd.to_owned(),
             missing_is_empty: false,
+            defaults: Default::default(),
+            remembered: Default::default(),
         };
         let found = find(command, path.map(OsStr::new), cwd);
         let shown = match &found {

@@ -7,20 +7,21 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use rustix::fs::{Mode, OFlags};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::Kit;
 use super::guard::guarded;
+use super::held::{Held, open_file};
 use super::project::{self, Store};
 use super::quiescence::Quiescence;
+use super::refusal::Refusal;
 use super::write::write;
 use acp_core::event::Event;
 use acp_core::spine::event::{DiskFile, DiskText, Stamp, WriteError};
@@ -28,7 +29,7 @@ use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::FileState;
 use acp_core::text::Text;
 use acp_core::text::format::Format;
-use acp_edge::paths::is_missing;
+use acp_edge::paths::{is_missing, resolved};
 
 /// An operation on a file.
 #[derive(Debug)]
@@ -38,22 +39,29 @@ pub(super) enum Operation {
     },
     Write {
         token: Token<reply::DiskWritten>,
+        roots: Vec<PathBuf>,
         over: Option<Stamp>,
         text: Text,
         format: Format,
     },
     Delete {
         token: Token<reply::DiskWritten>,
+        roots: Vec<PathBuf>,
     },
     Restore {
         token: Token<reply::DiskWritten>,
+        roots: Vec<PathBuf>,
         state: FileState,
     },
     Move {
         token: Token<reply::DiskWritten>,
+        roots: Vec<PathBuf>,
         to: PathBuf,
     },
 }
+
+/// Maximum number of operations on the disk at once; each opens a few files.
+const OPEN: usize = 4;
 
 /// The operations that are queued or running.
 #[derive(Debug, Clone)]
@@ -72,6 +80,9 @@ struct Shared {
     file_cap: u64,
     /// The contents that file states refer to.
     store: Arc<Store>,
+    /// Each operation on the disk holds one permit, so that many of them do not use up the
+    /// descriptors.
+    open: Semaphore,
 }
 
 impl Disk {
@@ -83,6 +94,7 @@ impl Disk {
                 panic: AtomicBool::new(panic),
                 file_cap,
                 store,
+                open: Semaphore::new(OPEN),
             }),
         }
     }
@@ -132,6 +144,18 @@ impl Shared {
         operation
     }
 
+    /// Runs blocking work on the disk; `None` if it panicked.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        kit: &Kit,
+        place: &'static str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        // The semaphore is never closed.
+        let _permit = self.open.acquire().await;
+        kit.blocking(place, work).await
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, VecDeque<Operation>>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -150,12 +174,13 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
         }
         Operation::Write {
             token,
+            roots,
             over,
             text,
             format,
         } => {
-            let work = move || write(&file, over, &text, format);
-            let result = kit.blocking("writing a file", work).await;
+            let work = move || write(&file, &roots, over, &text, format);
+            let result = shared.blocking(kit, "writing a file", work).await;
             if let Some(Ok(Some(stamp))) = result {
                 kit.writers.note_own_write(stamp);
             }
@@ -164,34 +189,48 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
                 result: result.unwrap_or_else(|| Err(panicked("written").into())),
             }
         }
-        Operation::Delete { token } => {
+        Operation::Delete { token, roots } => {
             let work = move || -> Result<_, WriteError> {
-                delete(&file)?;
+                let held = Held::find(&file, &roots);
+                on_held(held, &file, "deleted", delete)?;
                 Ok(None)
             };
-            let result = kit.blocking("deleting a file", work).await;
+            let result = shared.blocking(kit, "deleting a file", work).await;
             Event::DiskWritten {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("deleted").into())),
             }
         }
-        Operation::Restore { token, state } => {
+        Operation::Restore {
+            token,
+            roots,
+            state,
+        } => {
             let work = move || -> Result<_, WriteError> {
-                project::restore(&file, &state, &here.store)?;
+                let held = match state.is_missing() {
+                    true => Held::find(&file, &roots),
+                    false => Held::make(&file, &roots),
+                };
+                let restore = |file: &Path| project::restore(file, &state, &here.store);
+                on_held(held, &file, "restored", restore)?;
                 Ok(acp_edge::paths::stamp(&file))
             };
-            let result = kit.blocking("restoring a file", work).await;
+            let result = shared.blocking(kit, "restoring a file", work).await;
             Event::DiskWritten {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("restored").into())),
             }
         }
-        Operation::Move { token, to } => {
+        Operation::Move { token, roots, to } => {
             let work = move || -> Result<_, WriteError> {
-                project::move_to(&file, &to)?;
+                let held = Held::find(&file, &roots);
+                on_held(held, &file, "moved", |from| {
+                    let held = Held::make(&to, &roots);
+                    on_held(held, &to, "created", |to| project::move_to(from, to))
+                })?;
                 Ok(acp_edge::paths::stamp(&to))
             };
-            let result = kit.blocking("moving a file", work).await;
+            let result = shared.blocking(kit, "moving a file", work).await;
             Event::DiskWritten {
                 token,
                 result: result.unwrap_or_else(|| Err(panicked("moved").into())),
@@ -219,7 +258,7 @@ async fn read_still(
                 !here.panic.swap(false, Ordering::Relaxed),
                 "asked to by ACP_TEST_PANIC"
             );
-            let real = acp_edge::paths::resolved(&file);
+            let real = resolved(&file);
             let is_urgent = is_urgent || writers.has_timed_out(&real);
             // Taken before the read, so that a write during the read shows as a changed stamp.
             let stamp = acp_edge::paths::stamp(&file);
@@ -235,48 +274,69 @@ async fn read_still(
             if !is_urgent && stamp != acp_edge::paths::stamp(&file) {
                 return Err(after);
             }
-            Ok(content.map(|content| DiskFile {
-                real,
-                content,
-                stamp,
+            Ok(content.map(|content| {
+                // Not where the name led before: what was read is elsewhere if a link was replaced.
+                let (content, real) =
+                    content.map_or((None, real), |(text, real)| (Some(text), real));
+                DiskFile {
+                    real,
+                    content,
+                    stamp,
+                }
             }))
         };
-        match kit.blocking("reading a file", work).await? {
+        match shared.blocking(kit, "reading a file", work).await? {
             Ok(result) => return Some(result),
             Err(wait) => tokio::time::sleep(wait).await,
         }
     }
 }
 
-/// Reads a file; `None` if it does not exist (a broken link counts as missing).
+/// Carries out an operation in a file's folder, which is held open; a missing folder has no file.
+fn on_held(
+    held: Result<Held, Refusal>,
+    path: &Path,
+    done: &str,
+    work: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<(), String> {
+    let held = match held {
+        Err(Refusal::Io(error)) if is_missing(&error) && done == "deleted" => return Ok(()),
+        Err(refusal) => return Err(refusal.words(path, done)),
+        Ok(held) => held,
+    };
+    let result = work(&held.file());
+    result.map_err(|sentence| {
+        let sentence = held.named(&sentence);
+        held.undo();
+        sentence
+    })
+}
+
+/// Reads a file, and where it is with all links resolved; `None` if it does not exist (a broken link
+/// counts as missing).
 ///
 /// # Errors
 /// A sentence with the path and the next step.
-pub(super) fn read(path: &Path, cap: u64) -> Result<Option<DiskText>, String> {
-    let bytes = match read_bytes(path, cap) {
-        Ok(bytes) => bytes,
+pub(super) fn read(path: &Path, cap: u64) -> Result<Option<(DiskText, PathBuf)>, String> {
+    let (bytes, real) = match read_bytes(path, cap) {
+        Ok(read) => read,
         Err(Refusal::Io(error)) if is_missing(&error) => return Ok(None),
         Err(refusal) => return Err(refusal.words(path, "read")),
     };
     let (format, text) = Format::decode(&bytes);
-    Ok(Some(DiskText { text, format }))
+    Ok(Some((DiskText { text, format }, real)))
 }
 
-fn read_bytes(path: &Path, cap: u64) -> Result<Vec<u8>, Refusal> {
-    // Checked before opening, because opening a device can have side effects; opened without
-    // blocking and checked again, because the path may have become a pipe in between.
-    Refusal::check(&fs::metadata(path)?)?;
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?);
-    let meta = file.metadata()?;
-    Refusal::check(&meta)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len().min(cap)).unwrap_or(0));
+fn read_bytes(path: &Path, cap: u64) -> Result<(Vec<u8>, PathBuf), Refusal> {
+    let (file, real) = open_file(path)?;
+    let bytes = usize::try_from(file.metadata()?.len().min(cap));
+    let mut bytes = Vec::with_capacity(bytes.unwrap_or(0));
     // The file may grow during the read.
     file.take(cap + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > cap {
         return Err(Refusal::TooLarge(cap));
     }
-    Ok(bytes)
+    Ok((bytes, real))
 }
 
 /// Deletes the file at `path`. For a link, deletes the link and never its target, which may belong
@@ -295,81 +355,5 @@ pub(super) fn delete(path: &Path) -> Result<(), String> {
         Err(Refusal::Io(error)) if is_missing(&error) => Ok(()),
         Err(refusal) => Err(refusal.words(path, "deleted")),
         Ok(()) => Ok(()),
-    }
-}
-
-/// Why an operation was refused or failed.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    Io(io::Error),
-    Folder,
-    /// A pipe, a socket or a device.
-    Special,
-    TooLarge(u64),
-    /// The file's mode has no write permission.
-    ReadOnly,
-    /// The encoding cannot represent this character.
-    Unencodable(char, &'static str),
-    /// Only Neovim can convert this encoding.
-    ForeignEncoding,
-    /// This client panicked.
-    Panic,
-}
-
-impl Refusal {
-    /// Refuses everything that is not a regular file.
-    pub(super) fn check(meta: &fs::Metadata) -> Result<(), Self> {
-        match meta.file_type() {
-            kind if kind.is_file() => Ok(()),
-            kind if kind.is_dir() => Err(Refusal::Folder),
-            _ => Err(Refusal::Special),
-        }
-    }
-
-    /// Returns the sentence for the user and the agent; `done` is a participle such as "read" or
-    /// "written".
-    pub(super) fn words(&self, path: &Path, done: &str) -> String {
-        let why = match self {
-            Refusal::Io(error) => match error.kind() {
-                io::ErrorKind::PermissionDenied => {
-                    "permission denied; check the permissions of the file and its folder".into()
-                }
-                io::ErrorKind::ReadOnlyFilesystem => {
-                    "its file system is read-only; choose a file elsewhere".into()
-                }
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    format!("{error}; free some space and try again")
-                }
-                io::ErrorKind::NotADirectory => {
-                    "a part of its path is a file, not a folder; choose another path".into()
-                }
-                _ => format!("{error}; check the path and try again"),
-            },
-            Refusal::Folder => "it is a folder; choose a file in it".into(),
-            Refusal::Special => "it is not a regular file; choose one that is".into(),
-            Refusal::TooLarge(cap) => {
-                format!(
-                    "it is larger than {} MiB; read a part of it with a command",
-                    cap >> 20
-                )
-            }
-            Refusal::ReadOnly => "it is read-only; run `chmod u+w` on it to allow changes".into(),
-            Refusal::Unencodable(c, encoding) => format!(
-                "{encoding}, the file's encoding, cannot represent {c:?} (U+{:04X}); \
-                 leave it out, or convert the file to UTF-8 first",
-                u32::from(*c)
-            ),
-            Refusal::ForeignEncoding => {
-                "only Neovim can write its encoding; open it in a buffer first".into()
-            }
-            Refusal::Panic => "an internal error in acp.nvim; see the log (:Acp log)".into(),
-        };
-        format!("{} was not {done}: {why}.", path.display())
-    }
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Self {
-        Refusal::Io(error)
     }
 }

@@ -17,6 +17,7 @@ mod disk;
 mod ending;
 mod environment;
 mod guard;
+mod held;
 mod history;
 mod locked;
 mod log;
@@ -25,6 +26,7 @@ mod pipes;
 mod process;
 mod project;
 mod quiescence;
+mod refusal;
 mod terminal;
 mod watchdog;
 mod write;
@@ -206,6 +208,12 @@ impl Host {
         move |path, bytes| writers.is_open(path, bytes)
     }
 
+    /// Returns a function that sets the lowest level of the log's entries.
+    pub fn set_log_level(&self) -> impl Fn(Level) + use<> {
+        let log = self.kit.log.clone();
+        move |level| log.set_level(level)
+    }
+
     /// Carries out an effect or starts it; never blocks.
     pub fn run(&self, effect: HostEffect) {
         match effect {
@@ -233,15 +241,18 @@ impl Host {
             } => self.terminals.resize(terminal, columns, rows),
             HostEffect::KillTerminal { terminal } => self.terminals.kill(terminal),
             HostEffect::ReadDisk { token, path } => self.file(path, Operation::Read { token }),
+            HostEffect::Saved { stamp } => self.kit.writers.note_own_write(stamp),
             HostEffect::WriteDisk {
                 token,
                 path,
+                roots,
                 over,
                 text,
                 format,
             } => {
                 let operation = Operation::Write {
                     token,
+                    roots,
                     over,
                     text,
                     format,
@@ -249,25 +260,45 @@ impl Host {
                 self.file(path, operation);
             }
             HostEffect::Resolve { token, paths } => self.resolve(token, paths),
-            HostEffect::DeleteDisk { token, path } => self.file(path, Operation::Delete { token }),
+            HostEffect::DeleteDisk { token, path, roots } => {
+                self.file(path, Operation::Delete { token, roots });
+            }
             HostEffect::OpenProject { root } => self.projects.open(root, &self.kit),
             HostEffect::CloseProject { root } => self.projects.close(&root),
             HostEffect::Checkpoint { token, root, turns } => {
                 self.projects.checkpoint(token, &root, turns, &self.kit);
             }
-            HostEffect::KeepReviews { root, files, over } => {
-                self.projects.keep(&root, files, over, &self.kit)
-            }
+            HostEffect::KeepReviews {
+                root,
+                files,
+                over,
+                saved,
+            } => self.projects.keep(&root, files, over, saved, &self.kit),
             HostEffect::History(order) => self.history.does(order),
             HostEffect::Look { root, paths } => self.projects.look(&root, paths),
             HostEffect::Track { root, paths } => self.projects.track(&root, paths),
-            HostEffect::Reviewed { root, paths } => self.projects.review(&root, paths),
-            HostEffect::Restore { token, path, state } => {
-                self.file(path, Operation::Restore { token, state });
+            HostEffect::Reviewed { root, begun, ended } => {
+                self.projects.review(&root, begun, ended);
             }
-            HostEffect::MoveDisk { token, from, to } => {
-                self.file(from, Operation::Move { token, to });
-            }
+            HostEffect::Restore {
+                token,
+                path,
+                roots,
+                state,
+            } => self.file(
+                path,
+                Operation::Restore {
+                    token,
+                    roots,
+                    state,
+                },
+            ),
+            HostEffect::MoveDisk {
+                token,
+                from,
+                to,
+                roots,
+            } => self.file(from, Operation::Move { token, roots, to }),
             HostEffect::Timer { token, ms } => {
                 let inbox = self.kit.inbox.clone();
                 self.kit.spawn("a timer", async move {
@@ -295,6 +326,27 @@ impl Host {
             HostEffect::Highlight { token, code } => self.highlight(token, code),
             HostEffect::Log { level, line } => self.say(level, &line),
         }
+    }
+
+    /// Finishes pending writes, for at most `deadline` and the time to flush the history and the
+    /// log. Must not be called from a task.
+    ///
+    /// A process that exits then loses nothing; its agents and commands are ended by the watchdog.
+    pub fn finish_writes(&self, deadline: Duration) {
+        let Some(runtime) = &self.runtime else {
+            return;
+        };
+        let done = async {
+            self.disk.idle().await;
+            // Returned at once.
+            let _ = self.prompts.acquire_many(PROMPTS).await;
+            self.projects.end(&self.kit).await;
+        };
+        // A timeout is fine: a disk that hangs must not keep Neovim from quitting.
+        let _ = runtime.block_on(async { timeout(deadline, done).await });
+        self.mcp.close();
+        self.history.flush(HISTORY_FLUSH);
+        self.kit.log.flush(LOG_FLUSH);
     }
 
     /// Ends all agents and terminal commands at the same time and finishes pending writes; kills

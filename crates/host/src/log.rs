@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
@@ -27,7 +27,8 @@ const ENTRY_BYTES: usize = 16 << 10;
 pub(super) struct Log {
     queue: Option<SyncSender<Entry>>,
     dropped: Arc<AtomicU64>,
-    level: Level,
+    /// The lowest level that is written, as a number; shared by all clones.
+    level: Arc<AtomicU8>,
     path: Arc<Path>,
 }
 
@@ -46,7 +47,7 @@ impl Log {
         Self {
             queue: thread.is_ok().then_some(sender),
             dropped,
-            level,
+            level: Arc::new(AtomicU8::new(level as u8)),
             path: place,
         }
     }
@@ -58,7 +59,12 @@ impl Log {
 
     /// Returns whether entries of this level are written.
     pub(super) fn takes(&self, level: Level) -> bool {
-        level >= self.level
+        level as u8 >= self.level.load(Ordering::Relaxed)
+    }
+
+    /// Sets the lowest level that is written from now on.
+    pub(super) fn set_level(&self, level: Level) {
+        self.level.store(level as u8, Ordering::Relaxed);
     }
 
     /// Logs one line; `from` names the source ("core", an agent's name).
@@ -302,6 +308,20 @@ mod tests {
             old.contains(" INFO  one: xxx") && old.lines().count() == 1,
             "{old}"
         );
+    }
+
+    #[test]
+    fn the_level_can_be_set_later() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("acp.log");
+        let log = Log::start(path.clone(), Level::Info, 1 << 20);
+        let clone = log.clone();
+        log.line(Level::Debug, "x", "before");
+        clone.set_level(Level::Debug);
+        log.line(Level::Debug, "x", "after");
+        log.flush(Duration::from_secs(10));
+        let text = fs::read_to_string(&path).expect("the log");
+        assert!(text.contains("after") && !text.contains("before"), "{text}");
     }
 
     #[test]

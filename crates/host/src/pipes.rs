@@ -123,16 +123,24 @@ pub(super) async fn read_stdout(
             Some(at) => read - at - 1,
             None => held + read,
         };
-        for (size, events) in batch.drain(..) {
-            let Some(permit) = inbox.permit(size).await else {
+        let mut ready = Vec::new();
+        for (size, messages) in batch.drain(..) {
+            let permit = match inbox.permit_now(size) {
+                Some(permit) => Some(permit),
+                None => {
+                    // The core makes room by taking these.
+                    inbox.send_agents(ready.drain(..));
+                    inbox.permit(size).await
+                }
+            };
+            let Some(permit) = permit else {
                 return;
             };
-            let events = events.into_iter();
-            inbox.send_agent(
-                events.map(|message| Event::Agent(AgentEvent::Message { agent, message })),
-                permit,
-            );
+            let events = messages.into_iter();
+            let event = move |message| Event::Agent(AgentEvent::Message { agent, message });
+            ready.push((events.map(event), permit));
         }
+        inbox.send_agents(ready);
         if bytes.is_empty() {
             return;
         }

@@ -79,7 +79,7 @@ struct Tracked {
     open: HashMap<PathBuf, Open>,
     /// Files whose wait timed out, and when.
     timed_out: HashMap<PathBuf, Instant>,
-    /// Files that this client has written, each in one step.
+    /// Files that this client or Neovim has written to their end.
     own_writes: Vec<(Stamp, Instant)>,
 }
 
@@ -180,7 +180,7 @@ impl Writers {
         Some(open.since.elapsed())
     }
 
-    /// Records a file that this client has written, which is complete although it is new.
+    /// Records a file that this client or Neovim has written: it is complete although it is new.
     pub(super) fn note_own_write(&self, stamp: Stamp) {
         let mut tracked = self.lock();
         tracked
@@ -258,6 +258,26 @@ mod tests {
         let wait = quiescence.wait(modified);
         assert_eq!(wait.is_some(), waits, "{age_ms} ms: {wait:?}");
         assert!(wait.is_none_or(|wait| wait <= quiescence.after));
+    }
+
+    #[test]
+    fn a_file_that_neovim_has_saved_is_not_waited_for_until_it_changes_again() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let saved = |text: &str| {
+            std::fs::write(file.path(), text).expect("it is written");
+            acp_edge::paths::stamp(file.path()).expect("it is there")
+        };
+        let quiescence = Quiescence {
+            after: Duration::from_secs(60),
+            ..Quiescence::default()
+        };
+        let writers = Writers::new(quiescence);
+        let stamp = saved("one\n");
+        assert!(writers.wait_full(file.path(), &stamp).is_some());
+        writers.note_own_write(stamp);
+        assert_eq!(writers.wait_full(file.path(), &stamp), None);
+        let later = saved("another\n");
+        assert!(writers.wait_full(file.path(), &later).is_some());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Ends the child processes of this process when it is gone, however it died.
 //!
 //! A shell script reads the process groups from a pipe that only this process holds open. At the
-//! pipe's end it sends SIGTERM to the groups that are left, and SIGKILL a second later. On Linux
-//! it does so to the jobs of a terminal as well: processes of its session in groups of their own.
+//! pipe's end it sends SIGTERM to the groups that are left after 300 ms, and SIGKILL to those left a
+//! second later. On Linux it does so to the jobs of a terminal as well: processes of its session in
+//! groups of their own.
 //! After a normal end none is left.
 //!
 //! A script, not a program: it needs no file beside the library, and `/bin/sh` is everywhere.

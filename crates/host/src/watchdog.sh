@@ -12,17 +12,15 @@ while read -r what group; do
     esac
 done
 
-# Prints the processes of the sessions that these groups lead, where the system lists them.
-jobs_left() {
-    for stat in /proc/[0-9]*/stat; do
-        read -r line <"$stat" || continue
-        # "pid (name) state parent group session …"; the name may contain any character.
-        pid=${line%% *}
-        set -- ${line##*') '}
-        case $groups in
-        *" $4 "*) echo "$pid" ;;
-        esac
+# Prints the names of the processes of these groups and of the sessions they lead, zombies excluded,
+# where the system lists them as "pid (name) state parent group session ...".
+left() {
+    any=
+    for group in $groups; do
+        any="$any|$group"
     done
+    # One program reads them all: a shell reads byte by byte.
+    grep -lE "[)] [^Z] [0-9]+ ([0-9]+ )?(${any#|}) " /proc/[0-9]*/stat
 }
 
 end_with() {
@@ -30,15 +28,33 @@ end_with() {
         kill -s "$1" -- "-$group"
     done
     # A process that has ended meanwhile has left its session, so its id is looked up again.
-    for pid in $(jobs_left); do
-        kill -s "$1" -- "$pid"
+    for stat in $(left); do
+        stat=${stat%/stat}
+        kill -s "$1" -- "${stat#/proc/}"
+    done
+}
+
+# Waits for these times, one after the other; when no process is left, ends this script.
+wait_for() {
+    for pause in "$@"; do
+        sleep "$pause"
+        if [ -r /proc/1/stat ]; then
+            [ -n "$(left)" ] || exit 0
+        else
+            for group in $groups; do
+                kill -s 0 -- "-$group" && continue 2
+            done
+            exit 0
+        fi
     done
 }
 
 case $groups in
 *[0-9]*)
+    # Their input has ended as well: most end by themselves, with their work saved.
+    wait_for 0.05 0.1 0.15
     end_with TERM
-    sleep 1
+    wait_for 0.05 0.1 0.15 0.3 0.4
     end_with KILL
     ;;
 esac

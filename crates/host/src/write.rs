@@ -1,5 +1,8 @@
 //! Replaces a file's content such that no reader ever sees half of it.
 //!
+//! The folder is held open, and the last name is never followed: whatever is replaced by a link
+//! after the check, the file that was checked is written.
+//!
 //! The new content is written to a temporary file in the same folder, synced, and renamed over the
 //! old file. Symbolic links are followed: the target is replaced, the links stay. Mode, owner and
 //! extended attributes (access lists among them) are kept as far as the system allows.
@@ -10,23 +13,112 @@
 //!
 //! Invariant: an error leaves the file as it was, and no temporary file behind.
 
-use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, Permissions};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{Access, Gid, Mode, Uid, XattrFlags};
-use tempfile::{NamedTempFile, TempPath};
+use rustix::fs::{Access, Gid, Mode, OFlags, Uid, XattrFlags};
 
-use super::disk::Refusal;
+use super::held::Held;
+use super::refusal::Refusal;
 use acp_core::spine::event::{Stamp, WriteError};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, Format};
 use acp_edge::paths::is_missing;
 
-/// Prefix of the temporary files; file watchers may ignore names that start with it.
-pub(super) const TEMP_PREFIX: &str = ".acp-";
+/// Prefix and ending of the names of temporary files.
+const PREFIX: &str = ".acp-";
+pub(super) const ENDING: &str = ".tmp";
+
+/// Ending of the copy of a file that is overwritten in place: all there is of its old content.
+const COPY: &str = ".old";
+
+/// The names of the temporary files that exist now.
+static LIVE: Mutex<BTreeSet<OsString>> = Mutex::new(BTreeSet::new());
+
+/// A temporary file: its name is known until it is dropped, which removes it.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Temporary {
+    /// Creates a file or link under a new name in a folder.
+    pub(super) fn create<T>(
+        folder: &Path,
+        ending: &str,
+        mut create: impl FnMut(&Path) -> io::Result<T>,
+    ) -> io::Result<(Self, T)> {
+        let mut name = OsString::new();
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix(PREFIX).suffix(ending);
+        let made = builder.make_in(folder, |path| {
+            forget(&name);
+            name = path.file_name().unwrap_or_default().to_owned();
+            live().insert(name.clone());
+            create(path)
+        });
+        match made {
+            Ok(made) => {
+                let (made, path) = made.into_parts();
+                let path = path.keep().map_err(|error| error.error)?;
+                let is_kept = false;
+                Ok((Self { path, is_kept }, made))
+            }
+            Err(error) => {
+                forget(&name);
+                Err(error)
+            }
+        }
+    }
+
+    /// Renames it over `target`.
+    pub(super) fn replace(mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.is_kept = true;
+        Ok(())
+    }
+
+    /// Leaves it where it is.
+    fn keep(mut self) -> PathBuf {
+        self.is_kept = true;
+        self.path.clone()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let _ = fs::remove_file(&self.path);
+        }
+        forget(self.path.file_name().unwrap_or_default());
+    }
+}
+
+fn live() -> MutexGuard<'static, BTreeSet<OsString>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn forget(name: &OsStr) {
+    live().remove(name);
+}
+
+/// Returns whether a temporary file of this client has this name now.
+pub(super) fn is_temporary(name: &OsStr) -> bool {
+    let is_like = name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
+    is_like && live().contains(name)
+}
+
+/// Returns whether this is the name of a temporary file of any Neovim, whether it runs or was killed.
+pub(super) fn is_temporary_of_any(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(PREFIX.as_bytes()) && name.ends_with(ENDING.as_bytes())
+}
 
 /// Maximum size of the list of extended attributes, and of each value (Linux' limits).
 const ATTRIBUTE_BYTES: usize = 64 << 10;
@@ -41,17 +133,44 @@ const LINKS: usize = 40;
 /// The file has another stamp, or it cannot be written; nothing has changed in that case.
 pub(super) fn write(
     path: &Path,
+    roots: &[PathBuf],
     over: Option<Stamp>,
     text: &Text,
     format: Format,
 ) -> Result<Option<Stamp>, WriteError> {
     let failed = |refusal: Refusal| WriteError::Failed(refusal.words(path, "written"));
     let bytes = encode(text, format).map_err(failed)?;
-    if acp_edge::paths::stamp(path) != over {
-        return Err(WriteError::Stale);
+    let target = follow(path).map_err(failed)?;
+    let held = match over {
+        Some(_) => Held::find(&target, roots),
+        None => Held::make(&target, roots),
+    };
+    let held = match held {
+        Err(Refusal::Swapped) => return Err(WriteError::Stale),
+        Err(Refusal::Io(error)) if is_missing(&error) && over.is_some() => {
+            return Err(WriteError::Stale);
+        }
+        held => held.map_err(failed)?,
+    };
+    let file = held.file();
+    let done = match own_stamp(&file) {
+        stamp if stamp != over => Err(WriteError::Stale),
+        _ => write_bytes(&file, &bytes)
+            .map_err(|refusal| WriteError::Failed(held.named(&refusal.words(path, "written")))),
+    };
+    match done {
+        Ok(()) => Ok(acp_edge::paths::stamp(&file)),
+        Err(error) => {
+            held.undo();
+            Err(error)
+        }
     }
-    write_bytes(path, &bytes).map_err(failed)?;
-    Ok(acp_edge::paths::stamp(path))
+}
+
+/// Returns the stamp of a file that is no link.
+fn own_stamp(file: &Path) -> Option<Stamp> {
+    let meta = fs::symlink_metadata(file).ok()?;
+    Some(acp_edge::paths::stamp_of(&meta))
 }
 
 /// Encodes a text.
@@ -63,15 +182,14 @@ pub(super) fn encode(text: &Text, format: Format) -> Result<Vec<u8>, Refusal> {
     })
 }
 
-fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    let target = follow(path)?;
-    match fs::symlink_metadata(&target) {
+fn write_bytes(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+    match fs::symlink_metadata(target) {
         Ok(meta) => {
             Refusal::check(&meta)?;
-            check_writable(&target, &meta)?;
-            replace(&target, &meta, bytes)
+            check_writable(target, &meta)?;
+            replace(target, &meta, bytes)
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => create(&target, bytes, 0o666),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create(target, bytes, 0o666),
         Err(error) => Err(error.into()),
     }
 }
@@ -101,37 +219,15 @@ pub(super) fn check_writable(path: &Path, meta: &Metadata) -> Result<(), Refusal
     rustix::fs::access(path, Access::WRITE_OK).map_err(|errno| io::Error::from(errno).into())
 }
 
-/// Creates a file and its parent folders.
+/// Creates a file.
 ///
 /// The system subtracts the umask, or applies the folder's default access list.
 pub(super) fn create(target: &Path, bytes: &[u8], mode: u32) -> Result<(), Refusal> {
     let folder = folder(target);
-    let created = with_folders(target, || {
-        let temp = temp_file(folder, bytes, Permissions::from_mode(mode))?;
-        temp.persist(target).map_err(|error| error.error)?;
-        Ok(())
-    });
-    created?;
+    let (temp, _) = temp_file(folder, ENDING, bytes, mode)?;
+    temp.replace(target)?;
     sync_folder(folder);
     Ok(())
-}
-
-/// Creates the parent folders of `target`, then runs `work`; if that fails, removes the new
-/// folders.
-pub(super) fn with_folders(target: &Path, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-    let folder = folder(target);
-    let missing: Vec<&Path> = folder
-        .ancestors()
-        .take_while(|folder| fs::metadata(folder).is_err_and(|error| is_missing(&error)))
-        .collect();
-    let done = fs::create_dir_all(folder).and_then(|()| work());
-    if done.is_err() {
-        for folder in missing {
-            // Removes only empty folders, so files that other programs put there stay.
-            let _ = fs::remove_dir(folder);
-        }
-    }
-    done
 }
 
 /// Replaces a regular file.
@@ -140,31 +236,36 @@ pub(super) fn replace(target: &Path, meta: &Metadata, bytes: &[u8]) -> Result<()
         return overwrite(target, bytes);
     }
     let folder = folder(target);
-    let temp = temp_file(folder, bytes, Permissions::from_mode(0o600))?;
-    keep_attributes(temp.as_file(), target);
-    keep_owner_and_mode(temp.as_file(), meta)?;
-    match temp.persist(target) {
-        Ok(_) => {
+    let (temp, file) = temp_file(folder, ENDING, bytes, 0o600)?;
+    keep_attributes(&file, target);
+    keep_owner_and_mode(&file, meta)?;
+    match temp.replace(target) {
+        Ok(()) => {
             sync_folder(folder);
             Ok(())
         }
-        Err(error) => match error.error.kind() {
+        Err(error) => match error.kind() {
             io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => overwrite(target, bytes),
-            _ => Err(error.error.into()),
+            _ => Err(error.into()),
         },
     }
 }
 
 /// Returns a new file in `folder` with this content, synced to disk.
-fn temp_file(folder: &Path, bytes: &[u8], mode: Permissions) -> io::Result<NamedTempFile> {
-    let mut temp = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .suffix(".tmp")
-        .permissions(mode)
-        .tempfile_in(folder)?;
-    temp.write_all(bytes)?;
-    temp.as_file().sync_all()?;
-    Ok(temp)
+fn temp_file(
+    folder: &Path,
+    ending: &str,
+    bytes: &[u8],
+    mode: u32,
+) -> io::Result<(Temporary, File)> {
+    let (temp, mut file) = Temporary::create(folder, ending, |path| {
+        let mut options = File::options();
+        let options = options.read(true).write(true).create_new(true);
+        options.mode(mode).open(path)
+    })?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    Ok((temp, file))
 }
 
 /// Copies extended attributes from the replaced file to the new one, as far as possible.
@@ -211,10 +312,13 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
 /// A copy of the old content is kept beside it until the new content is on disk. If writing fails,
 /// the old content is restored; if that fails too, the copy stays and the error names it.
 fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    let mut file = File::options().read(true).write(true).open(target)?;
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = rustix::fs::open(target, flags, Mode::empty()).map_err(io::Error::from)?;
+    let mut file = File::from(file);
+    Refusal::check(&file.metadata()?)?;
     let mut old = Vec::new();
     io::Read::read_to_end(&mut file, &mut old)?;
-    let copy = temp_file(folder(target), &old, Permissions::from_mode(0o600))?.into_temp_path();
+    let (copy, _) = temp_file(folder(target), COPY, &old, 0o600)?;
     let Err(error) = put(&mut file, bytes) else {
         return Ok(());
     };
@@ -225,12 +329,11 @@ fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
 }
 
 /// Keeps the copy of the old content, and returns an error that names it.
-fn keep_copy(copy: TempPath, error: &io::Error) -> io::Error {
-    let place = copy.to_path_buf();
-    let kept = copy.keep().unwrap_or(place);
+fn keep_copy(copy: Temporary, error: &io::Error) -> io::Error {
+    let place = copy.keep();
     io::Error::new(
         error.kind(),
-        format!("{error}; its old content is in {}", kept.display()),
+        format!("{error}; its old content is in {}", place.display()),
     )
 }
 

@@ -44,14 +44,14 @@ end
 local function pick()
   local list = require("acp.tools").list()
   if #list == 0 then
-    return tell("There are no tools for agents: `builtin` is off, and none was defined.")
+    return tell("There are no tools for agents: `tools.builtin` is false, and none was defined.")
   end
   local width = 0
   for _, tool in ipairs(list) do
     width = math.max(width, #tool.name)
   end
   local is_off = not require("acp.config").get().tools.enabled
-  vim.ui.select(list, {
+  require("acp.select")(list, {
     prompt = is_off and "Tools for agents (all off: `tools.enabled`)"
       or "Tools for agents: one is switched on or off",
     kind = "acp-tool",

@@ -53,6 +53,10 @@ local switched = {}
 ---@type acp.Tool[]?
 local builtin
 
+--- The built-in tools that are off by default.
+---@type string[]?
+local extra
+
 ---@return acp.Config.Tools.Resolved
 local function config()
   return require("acp.config").get().tools
@@ -70,8 +74,10 @@ end
 ---@return table<string, boolean?>
 local function all()
   local tools, is_builtin = {}, {}
-  if config().builtin then
-    builtin = builtin or require("acp.tools.builtin").specs()
+  if config().builtin ~= false then
+    if not builtin then
+      builtin, extra = require("acp.tools.builtin").specs()
+    end
     for _, spec in ipairs(builtin) do
       if not removed[spec.name] then
         tools[spec.name], is_builtin[spec.name] = spec, true
@@ -90,13 +96,26 @@ local function permission(spec)
   return config().permissions[spec.name] or spec.permission or (spec.read_only and "allow" or "ask")
 end
 
+--- Returns whether the configuration includes a built-in tool.
 ---@param name string
 ---@return boolean
-local function is_on(name)
+local function is_included(name)
+  local which = config().builtin
+  if type(which) == "table" then
+    return vim.tbl_contains(which, name)
+  end
+  return which == "all" or not vim.tbl_contains(extra or {}, name)
+end
+
+---@param name string
+---@param is_builtin table<string, boolean?>
+---@return boolean
+local function is_on(name, is_builtin)
   if switched[name] ~= nil then
     return switched[name]
   end
-  return not vim.tbl_contains(config().disabled, name)
+  local is_disabled = vim.tbl_contains(config().disabled, name)
+  return not is_disabled and (not is_builtin[name] or is_included(name))
 end
 
 --- Returns information on all tools, sorted by name.
@@ -110,7 +129,7 @@ function M.list()
       title = spec.title,
       description = spec.description,
       permission = permission(spec),
-      enabled = is_on(name),
+      enabled = is_on(name, is_builtin),
       builtin = is_builtin[name] == true,
       read_only = spec.read_only == true,
     })
@@ -142,7 +161,7 @@ local function definitions()
       parameters = spec.parameters or vim.empty_dict(),
       read_only = spec.read_only == true,
       permission = permission(spec),
-      enabled = is_on(name),
+      enabled = is_on(name, is_builtin),
       time_limit = limit or nil,
       kind = spec.kind or "other",
       builtin = is_builtin[name] == true,
@@ -282,6 +301,12 @@ function M.unknown()
   for i, name in ipairs(config().disabled) do
     if not tools[name] then
       table.insert(found, ("tools.disabled[%d] (%s)"):format(i, name))
+    end
+  end
+  local builtins = config().builtin
+  for i, name in ipairs(type(builtins) == "table" and builtins or {}) do
+    if not tools[name] then
+      table.insert(found, ("tools.builtin[%d] (%s)"):format(i, name))
     end
   end
   return found

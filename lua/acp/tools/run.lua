@@ -108,8 +108,9 @@ end
 --- Ends a call; later attempts have no effect.
 ---@param call acp.tools.Call
 ---@param why "cancelled"|"over"
+---@param before? fun() Runs before what the handler waits for returns.
 ---@return boolean
-local function close(call, why)
+local function close(call, why, before)
   if call.over then
     return false
   end
@@ -117,6 +118,9 @@ local function close(call, why)
   calls[call.id] = nil
   local waits = vim.tbl_keys(call.waits)
   M.when_free(function()
+    if before then
+      before()
+    end
     for _, resume in ipairs(waits) do
       resume(nil, why)
     end
@@ -271,10 +275,10 @@ end
 ---@param id integer
 function M.stop(id)
   local call = calls[id]
-  if not call or not close(call, "cancelled") then
+  if not call then
     return
   end
-  M.when_free(function()
+  close(call, "cancelled", function()
     for _, fn in ipairs(call.on_cancel) do
       local ok, problem = xpcall(fn, failure)
       local found = problem ---@type any

@@ -1,6 +1,6 @@
 //! The proxy that agents start to reach Neovim's tools: stdin and stdout to the plugin's socket.
 //!
-//! Invariants: bytes go both ways as they are; whichever side ends, the proxy does; the token is
+//! Invariants: bytes go both ways unchanged; the proxy ends when either side does; the token is
 //! never printed.
 
 use std::env;
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            // Where nobody reads it, there is nobody to tell.
+            // stderr may be closed; then the exit code is the only report.
             let _ = writeln!(io::stderr(), "acp-mcp: {why}");
             ExitCode::FAILURE
         }
@@ -52,7 +52,7 @@ fn run() -> Result<(), String> {
         })
         .map_err(lost)?;
     pass(&socket, io::stdout().lock());
-    // What the agent still writes is for nobody; the process ends, and its threads with it.
+    // The server is gone: the rest of stdin is dropped with the process and its threads.
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use acp::{Choice, Command, SessionOption};
 use acp_core::conversation::info::SessionInfo;
 use acp_core::conversation::options::Setting;
 use acp_core::event::{Event, SessionEvent};
+use acp_core::spine::event::Defaults;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let options = |session| told(session, |info| nvim::list(info.options.iter().map(option)));
@@ -49,17 +50,38 @@ fn told(
     info.map_or_else(|| nvim::empty().map(Value::Table), of)
 }
 
-/// Reads a setting: an option by its id, or the mode.
-fn wish(id: Option<String>, value: &Value) -> mlua::Result<Setting> {
-    let value = match value {
-        Value::Boolean(value) => ConfigValue::Boolean(*value),
-        Value::String(value) => ConfigValue::Id(value.to_string_lossy()),
+/// Reads values for the options of an agent's sessions, by the keys of its config.
+pub(super) fn defaults(agent: &Table) -> mlua::Result<Defaults> {
+    let mut options = Vec::new();
+    if let Some(table) = agent.get::<Option<Table>>("options")? {
+        for pair in table.pairs::<String, Value>() {
+            let (id, of) = pair?;
+            options.push((id, value(&of)?));
+        }
+    }
+    // Lua has no order, and an option may decide which others there are.
+    options.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(Defaults {
+        mode: agent.get("mode")?,
+        model: agent.get("model")?,
+        options,
+    })
+}
+
+fn value(of: &Value) -> mlua::Result<ConfigValue> {
+    match of {
+        Value::Boolean(value) => Ok(ConfigValue::Boolean(*value)),
+        Value::String(value) => Ok(ConfigValue::Id(value.to_string_lossy())),
         other => {
             let text = format!("expected a text or a boolean, got {}", other.type_name());
-            return Err(mlua::Error::runtime(text));
+            Err(mlua::Error::runtime(text))
         }
-    };
-    Ok(match (id, value) {
+    }
+}
+
+/// Reads a setting: an option by its id, or the mode.
+fn wish(id: Option<String>, of: &Value) -> mlua::Result<Setting> {
+    Ok(match (id, value(of)?) {
         (None, ConfigValue::Id(mode)) => Setting::Mode(mode),
         (id, value) => Setting::Option {
             id: id.unwrap_or_default(),

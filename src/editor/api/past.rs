@@ -51,5 +51,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         Some(_) => layout::show(SessionKey(session)),
         None => Err(mlua::Error::runtime("this session is closed")),
     };
-    module.set("session_show", function("session_show", show)?)
+    module.set("session_show", function("session_show", show)?)?;
+    let hide = |session: Option<u32>| layout::hide(meant(session)?);
+    module.set("session_hide", function("session_hide", hide)?)
 }

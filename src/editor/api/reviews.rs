@@ -10,9 +10,9 @@ use crate::editor::notify::notify;
 use crate::editor::nvim::{self, api};
 use crate::editor::state::{send, snapshot};
 use crate::editor::{chats, reviewlist, walk};
-use acp_core::event::{Event, ReviewEvent};
+use acp_core::event::{Event, ReviewEvent, ViewEvent};
 use acp_core::spine::effect::Level;
-use acp_core::spine::event::{ReviewAction, Scope, UndoStep};
+use acp_core::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use acp_core::spine::ids::BufId;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
@@ -42,6 +42,11 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         Ok(())
     })?;
     module.set("drop_feedback", drop_feedback)?;
+    let undo = function("undo_decision", |()| {
+        send(Event::View(ViewEvent::List(ListEvent::Undo)));
+        Ok(())
+    })?;
+    module.set("undo_decision", undo)?;
     let undo = function("undo_turn", |step: String| {
         let session = chats::current();
         let step = match step.as_str() {

@@ -5,18 +5,20 @@ use std::path::PathBuf;
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 use serde_json::{Value as Json, json};
 
+use crate::editor::chats::Chat;
 use crate::editor::guard::function;
 use crate::editor::kit::window;
 use crate::editor::state::{self, send, snapshot};
-use crate::editor::{chat, chats, config, layout, nvim};
+use crate::editor::{chat, chats, config, input, layout, nvim, status};
 use acp::SessionId;
 use acp_core::conversation::info::SessionInfo;
 use acp_core::conversation::queue::When;
 use acp_core::conversation::usage::Usage;
 use acp_core::event::{Event, SessionEvent, ViewEvent};
 use acp_core::spine::attachment::Attachment;
-use acp_core::spine::event::{AgentSpec, Context, Origin, Prompt};
+use acp_core::spine::event::{AgentSpec, Context, Defaults, Origin, Prompt};
 use acp_core::spine::ids::SessionKey;
+use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::Follow;
 use acp_core::view::statusline::{self, Part};
 
@@ -26,16 +28,16 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         "prompt",
         function(
             "prompt",
-            |args: (Option<u32>, Value, Option<Vec<Table>>, Option<bool>)| {
-                let (session, prompt, contexts, is_interrupt) = args;
+            |(session, prompt, contexts, when): (_, Value, Option<Vec<Table>>, Option<String>)| {
                 let session = meant(session)?;
                 let prompt = read_prompt(&prompt, contexts.unwrap_or_default())?;
                 state::refresh_environment();
-                let when = match is_interrupt {
-                    Some(true) => When::AtOnce,
+                let when = match when.as_deref() {
+                    Some("interrupt") => When::AtOnce,
+                    Some("steer") => When::Steer,
                     _ => When::InTurn,
                 };
-                send(sent(session, prompt, when));
+                send(input::sent(session, prompt, when));
                 Ok(())
             },
         )?,
@@ -80,6 +82,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         "status",
         function("status", |session: Option<u32>| status(session))?,
     )?;
+    module.set("sessions", function("sessions", |()| sessions())?)?;
     let line = |(session, parts, is_highlighted)| statusline(session, parts, is_highlighted);
     module.set("statusline", function("statusline", line)?)
 }
@@ -169,7 +172,7 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
     state::refresh_environment();
     send(Event::Session(SessionEvent::Open {
         session: key,
-        spec: AgentSpec {
+        spec: Box::new(AgentSpec {
             name: agent.to_owned(),
             command: spec.get("command")?,
             args: spec.get::<Option<Vec<String>>>("args")?.unwrap_or_default(),
@@ -177,7 +180,12 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
             cwd,
             missing_is_empty: spec.get::<Option<String>>("missing_file")?.as_deref()
                 == Some("empty"),
-        },
+            defaults: super::options::defaults(spec)?,
+            remembered: match spec.get::<Option<Table>>("remembered")? {
+                Some(remembered) => super::options::defaults(&remembered)?,
+                None => Defaults::default(),
+            },
+        }),
         roots,
         project,
         origin: match past {
@@ -189,13 +197,6 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
         reach,
     }));
     Ok(key)
-}
-
-fn sent(session: SessionKey, prompt: Prompt, when: When) -> Event {
-    match when {
-        When::InTurn => Event::Session(SessionEvent::Prompt { session, prompt }),
-        When::AtOnce => Event::Session(SessionEvent::Interrupt { session, prompt }),
-    }
 }
 
 /// Reads a text or a list of the protocol's content blocks.
@@ -237,20 +238,33 @@ fn status(session: Option<u32>) -> mlua::Result<Value> {
         Some(_) => Some(meant(session)?),
         None => chats::current(),
     };
-    let snapshot = snapshot();
-    let info = snapshot
-        .sessions
-        .iter()
-        .find(|info| Some(info.session) == key);
-    match (info, key.and_then(chats::get)) {
-        (Some(info), _) => nvim::data(&session_data(info)),
+    let chat = key.and_then(|key| Some((key, chats::get(key)?)));
+    match chat {
+        Some((key, chat)) => nvim::data(&chat_data(key, &chat)),
+        None => nvim::data(&json!({ "phase": "none" })),
+    }
+}
+
+/// Returns the status of each open session, with its names on one line.
+fn sessions() -> mlua::Result<Value> {
+    let chats = chats::with(|chats| chats.by_session.clone());
+    nvim::list(chats.iter().map(|(key, chat)| {
+        let mut data = chat_data(*key, chat);
+        for name in ["agent", "title"] {
+            if let Some(text) = data[name].as_str() {
+                data[name] = OneLine::from_words(text).as_str().into();
+            }
+        }
+        data
+    }))
+}
+
+/// Returns the status of a chat's session.
+fn chat_data(key: SessionKey, chat: &Chat) -> Json {
+    match state::session(key, session_data) {
+        Some(data) => data,
         // The core does not know it yet.
-        (None, Some(chat)) => nvim::data(&json!({
-            "phase": "starting",
-            "agent": chat.agent,
-            "session": key.map(|key| key.0),
-        })),
-        (None, None) => nvim::data(&json!({ "phase": "none" })),
+        None => json!({ "phase": "starting", "agent": chat.agent, "session": key.0 }),
     }
 }
 
@@ -267,8 +281,10 @@ fn session_data(info: &SessionInfo) -> Json {
     json!({
         "agent": info.agent,
         "session": info.session.0,
+        "cwd": info.cwd.to_string_lossy(),
         "id": info.id.as_ref().map(|id| id.0.as_ref()),
         "phase": info.phase.name(),
+        "since": status::since(info.session, info.phase),
         "stop_reason": info.stop_reason,
         "mode": info.mode,
         "model": info.model,
@@ -286,6 +302,7 @@ fn session_data(info: &SessionInfo) -> Json {
         "follow": follow_data(info.follow),
         "attached": info.attached,
         "login": info.needs_login,
+        "steering": info.steering,
         "plan": info.plan.map(|(done, total)| json!({ "done": done, "total": total })),
         "usage": info.usage.as_ref().map(usage),
     })

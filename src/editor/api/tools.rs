@@ -73,10 +73,15 @@ fn define(tables: Vec<Table>) -> mlua::Result<Value> {
 
 /// Reads a tool that the Lua side has checked; `Err` describes the mistake in its schema.
 fn read_spec(table: &Table) -> mlua::Result<Result<ToolSpec, String>> {
+    let is_builtin: bool = table.get("builtin")?;
     let parameters = match parameters(table.get("parameters")?) {
         Ok(parameters) => parameters,
         Err(why) => return Ok(Err(why)),
     };
+    // The built-in ones are valid, and the first chat does not wait until they are compiled.
+    if !is_builtin && let Err(why) = check_schema(&parameters) {
+        return Ok(Err(why));
+    }
     let seconds: Option<f64> = table.get("time_limit")?;
     Ok(Ok(ToolSpec {
         name: table.get("name")?,
@@ -92,7 +97,7 @@ fn read_spec(table: &Table) -> mlua::Result<Result<ToolSpec, String>> {
         is_on: table.get("enabled")?,
         limit_ms: seconds.map(milliseconds),
         kind: table.get("kind")?,
-        is_builtin: table.get("builtin")?,
+        is_builtin,
     }))
 }
 
@@ -118,9 +123,7 @@ fn parameters(value: Value) -> Result<Json, String> {
     schema
         .entry("properties")
         .or_insert_with(|| Json::Object(Map::new()));
-    let schema = Json::Object(schema);
-    check_schema(&schema)?;
-    Ok(schema)
+    Ok(Json::Object(schema))
 }
 
 fn read_ask(kind: &str, what: &Table) -> mlua::Result<ToolAsk> {

@@ -178,7 +178,7 @@ fn attend(key: SessionKey) -> mlua::Result<()> {
 fn moment() -> mlua::Result<Moment> {
     Ok(match keyboard::activity()? {
         Activity::Idle => Moment::Free,
-        Activity::InMacro | Activity::InCommand => Moment::InCommand,
+        Activity::InCommand => Moment::InCommand,
         Activity::Busy => Moment::Busy,
     })
 }

@@ -1,8 +1,11 @@
-//! The user's activity: the one place that decides whether a window may take the focus or move.
+//! The user's activity: the one place that decides whether a window may follow the agent.
+
+use std::cell::Cell;
 
 use nvim_oxi::mlua::{self, Function, Table, Value, Variadic};
 
-use super::window;
+use super::autocmd::{self, Scope};
+use super::{buffer, window};
 use crate::editor::guard;
 use crate::editor::nvim::{self, api};
 
@@ -11,12 +14,32 @@ use crate::editor::nvim::{self, api};
 pub enum Activity {
     /// Nothing: normal mode, no key pending.
     Idle,
-    /// Nothing, while a macro is recorded or executed.
-    InMacro,
-    /// A command or a mapping waits for its next key; no event reports its end.
+    /// A macro is recorded or executed, or a command or a mapping waits for its next key; no event
+    /// reports its end.
     InCommand,
     /// Another mode or the command-line window, whose end `ModeChanged` reports.
     Busy,
+}
+
+thread_local! {
+    /// The user types into a block: Neovim repeats the text in its other lines, which it knows by
+    /// their numbers.
+    static IN_BLOCK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Starts to notice what Neovim does not report on request.
+pub fn start() -> mlua::Result<()> {
+    // From the selection of a block to insert mode.
+    let begins = Scope::Patterns(&["\u{16}*:i*", "\u{13}*:i*"]);
+    autocmd::on("block insert", &["ModeChanged"], begins, |_| {
+        IN_BLOCK.set(true);
+        Ok(())
+    })?;
+    autocmd::on("block insert's end", &["InsertLeave"], Scope::All, |_| {
+        IN_BLOCK.set(false);
+        Ok(())
+    })
+    .map(drop)
 }
 
 /// Returns what the user is doing.
@@ -29,17 +52,22 @@ pub fn activity() -> mlua::Result<Activity> {
     if !is_normal || window::is_command_line()? {
         return Ok(Activity::Busy);
     }
-    let is_empty = |text: String| text.is_empty();
     // See |state()|: within a mapping, after a count, a register, or `f`.
-    Ok(if !is_empty(nvim::vim_fn("state", "moSs")?) {
-        Activity::InCommand
-    } else if is_empty(nvim::vim_fn("reg_recording", ())?)
-        && is_empty(nvim::vim_fn("reg_executing", ())?)
-    {
-        Activity::Idle
-    } else {
-        Activity::InMacro
+    let is_in_command = !nvim::vim_fn::<String>("state", "moSs")?.is_empty();
+    Ok(match is_in_command || is_recording()? || is_in_macro()? {
+        true => Activity::InCommand,
+        false => Activity::Idle,
     })
+}
+
+/// Returns whether a macro runs.
+pub fn is_in_macro() -> mlua::Result<bool> {
+    Ok(!nvim::vim_fn::<String>("reg_executing", ())?.is_empty())
+}
+
+/// Returns whether the user records a macro.
+pub fn is_recording() -> mlua::Result<bool> {
+    Ok(!nvim::vim_fn::<String>("reg_recording", ())?.is_empty())
 }
 
 /// Returns the mode, as |mode()| names it in full.
@@ -68,17 +96,54 @@ pub fn is_selecting(win: i32) -> mlua::Result<bool> {
     Ok(is_selecting && win == window::here()?)
 }
 
+/// Returns whether the keys of an unfinished command refer to lines of this buffer, so that they
+/// would strike other lines if the lines changed now: a selection, a block that is typed into, a
+/// command line, an operator, a mapping or a macro under way. Neovim itself puts back a completion
+/// by its line's number.
+pub fn refers_to_lines(buf: i32) -> mlua::Result<bool> {
+    is_under_way(buf, "moS")
+}
+
+/// Returns what [`refers_to_lines`] does, in a |SafeState| autocommand: the state is safe only
+/// after it.
+pub fn refers_to_lines_still(buf: i32) -> mlua::Result<bool> {
+    is_under_way(buf, "mo")
+}
+
+fn is_under_way(buf: i32, flags: &str) -> mlua::Result<bool> {
+    let state = |flags: &str| -> mlua::Result<bool> {
+        Ok(!nvim::vim_fn::<String>("state", flags)?.is_empty())
+    };
+    let is_here = buf == buffer::here()?;
+    match mode()?.chars().next() {
+        // A terminal is never reported as safe (|SafeState|), and refers to no lines.
+        Some('t') => Ok(false),
+        Some('v' | 'V' | '\u{16}' | 's' | 'S' | '\u{13}' | 'c') if is_here => Ok(true),
+        Some('i' | 'R') => Ok(state("m")? || is_here && (IN_BLOCK.get() || state("a")?)),
+        // A script that runs before Neovim has started may wait for a change.
+        _ => Ok(has_started()? && state(flags)?),
+    }
+}
+
+/// Returns whether Neovim has carried out its arguments and waits for keys.
+fn has_started() -> mlua::Result<bool> {
+    let variables: Table = nvim::vim()?.get("v")?;
+    Ok(variables.get::<i64>("vim_did_enter")? == 1)
+}
+
 /// Returns whether the menu of completions is open.
 pub fn is_in_menu() -> mlua::Result<bool> {
     Ok(nvim::vim_fn::<i64>("pumvisible", ())? == 1)
 }
 
-/// Runs `body` at each key that is pressed, until [`ignore_keys`] with the same name.
+/// Runs `body` with each key that is pressed, until [`ignore_keys`] with the same name.
 pub fn watch_keys(
     name: &'static str,
-    body: impl Fn() -> mlua::Result<()> + 'static,
+    body: impl Fn(&mlua::String) -> mlua::Result<()> + 'static,
 ) -> mlua::Result<()> {
-    let run = guard::callback(name, move |_: Variadic<Value>| body())?;
+    let run = guard::callback(name, move |(key, _): (mlua::String, Variadic<Value>)| {
+        body(&key)
+    })?;
     on_key(name, Value::Function(run))
 }
 

@@ -64,6 +64,15 @@ pub fn row(win: i32) -> mlua::Result<usize> {
     Ok(cursor.first().map_or(0, |line| line.saturating_sub(1)))
 }
 
+/// Returns the line and the column of a window's cursor: 1-based, and 0-based in bytes.
+pub fn cursor(win: i32) -> mlua::Result<(i64, i64)> {
+    let cursor: Vec<i64> = api("nvim_win_get_cursor", win)?;
+    match cursor[..] {
+        [line, column] => Ok((line, column)),
+        _ => Ok((1, 0)),
+    }
+}
+
 /// Puts a window's cursor at the start of a row.
 pub fn set_row(win: i32, row: usize) -> mlua::Result<()> {
     api("nvim_win_set_cursor", (win, [row + 1, 0]))

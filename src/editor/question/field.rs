@@ -212,7 +212,7 @@ fn end(key: &str, to: Move) -> mlua::Result<()> {
         }
         _ => {
             finish()?;
-            match to == Move::Submit && is_meant() {
+            match to == Move::Submit && is_meant()? {
                 true => perform(Act::Submit),
                 false => Ok(()),
             }

@@ -291,10 +291,10 @@ fn submit() -> mlua::Result<()> {
 }
 
 fn reply(reply: ElicitationAnswer) -> mlua::Result<()> {
-    if let Some(view) = form() {
-        answer(view.id, Answer::Elicitation(reply));
+    match form() {
+        Some(view) => answer(view.id, Answer::Elicitation(reply)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn url() -> Option<String> {

@@ -2,7 +2,7 @@
 
 use nvim_oxi::mlua::{self, Function, Table};
 
-use super::{answer, shown, with};
+use super::{answer, shown};
 use crate::editor::{guard, nvim};
 use acp_core::questions::Answer;
 use acp_core::questions::elicitation::ElicitationAnswer;
@@ -24,9 +24,8 @@ pub(super) fn ask() -> mlua::Result<()> {
             let chosen = at.and_then(|at| choices.get(at.checked_sub(1)?));
             match chosen {
                 Some((_, chosen)) => answer(id, chosen.clone()),
-                None => with(|window| window.is_left = true),
+                None => Ok(()),
             }
-            Ok(())
         },
     )?;
     let opts = nvim::table([("prompt", nvim::value(prompt.join("\n")))])?;

@@ -1,37 +1,40 @@
 //! The window with an agent's question: a permission, a form or a page.
 //!
-//! Invariants: the window takes no key that is meant for a text: it gets the focus only in normal
-//! mode and after [`REST`] without a key, and for as long after it appeared or got the focus its
-//! keys answer nothing. No key allows what was not on the screen to its end. A user who leaves it is
-//! not brought back. The user's entries stay until the question is answered.
+//! Invariants: the window takes no key that is meant for something else: it gets the focus only by
+//! a step of the user ([`step`]), one for each question. No key allows what was not on the screen
+//! to its end. The user's entries stay until the question is answered.
 
+mod dock;
+mod draw;
 mod field;
-mod focus;
 mod form;
+mod lift;
 mod list;
+mod options;
 mod permission;
+mod step;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use nvim_oxi::mlua::{self, Table};
 
+use super::keys;
 use super::kit::autocmd::{self, Scope};
-use super::kit::float::{self, Frame, Size, Spot, clipped};
+use super::kit::float::{Frame, Rect};
 use super::kit::{buffer, defer, user, window};
+use super::notify::notify;
 use super::nvim::api;
 use super::state::send;
-use super::{keys, nvim};
 use acp_core::event::{Event, SessionEvent};
 use acp_core::questions::Answer;
+use acp_core::spine::effect::Level;
 use acp_core::spine::ids::{QuestionId, SessionKey};
-use acp_core::spine::view::QuestionView;
-use focus::wait_for_rest;
+use acp_core::spine::view::{Line, QuestionView};
+use draw::{draw, redraw};
 use form::Filling;
-
-/// The time without a key after which the window may take the focus.
-const REST: Duration = Duration::from_millis(300);
+pub(crate) use lift::follow;
 
 /// The kinds of windows. Each has its buffer, whose filetype users may know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,26 +77,37 @@ pub struct Window {
     /// The buffer and the question that the keys were mapped for.
     keyed: Option<(i32, QuestionId)>,
     win: Option<i32>,
+    /// Where the window is, and its frame.
+    placed: Option<(Rect, Frame)>,
+    /// Where the transcript ended then.
+    words: Option<dock::Words>,
+    /// The options in front of a window that is too low for all lines.
+    options: options::Front,
+    /// The place and the lines that the options were shown for.
+    options_shown: Option<(Rect, Vec<Line>)>,
+    /// The transcript that has scrolled for the window: its window and buffer.
+    lifted: Option<(i32, i32)>,
     /// The user's place before the window got the focus.
     home: Option<i32>,
-    /// When the question appeared, or the window got the focus.
-    since: Option<Instant>,
+    /// The question that the user has gone to: keys answer no other one.
+    stepped: Option<QuestionId>,
     is_answered: bool,
     /// It cannot be drawn: it is asked in a list.
     is_not_drawn: bool,
     /// The end of what a permission would allow has been on the screen.
     is_seen: bool,
-    /// The user has left the window: it takes the focus only on request.
+    /// When a user in the window first saw that end.
+    revealed: Option<Instant>,
+    /// The option that allows more than this call, until the user confirms it.
+    confirming: Option<usize>,
+    /// The user has been in the window, and has left it.
     is_left: bool,
-    /// The permission that the user has to answer before anything else.
-    asked: Option<QuestionId>,
     /// Its files have been opened, as the configuration has it.
     is_opened: bool,
     /// Number of the question's places that the user has visited.
     visited: usize,
     filling: Filling,
-    last_key: Option<Instant>,
-    is_waiting_for_rest: bool,
+    watching: step::Watching,
 }
 
 thread_local! {
@@ -106,27 +120,6 @@ fn with<R>(body: impl FnOnce(&mut Window) -> R) -> R {
 
 fn shown() -> Option<QuestionView> {
     with(|window| window.question.clone())
-}
-
-/// Watches the mode and the screen, for as long as the plugin is in use.
-pub fn start() -> mlua::Result<()> {
-    let normal = Scope::Patterns(&["*:n", "*:nt"]);
-    autocmd::on("question mode", &["ModeChanged"], normal, |_| {
-        wait_for_rest()
-    })?;
-    autocmd::on("question tab", &["TabEnter"], Scope::All, |_| reopen())?;
-    autocmd::on(
-        "question scroll",
-        &["WinScrolled"],
-        Scope::All,
-        |_| match permission::note_seen()? {
-            true => redraw(),
-            false => Ok(()),
-        },
-    )?;
-    let resized = |_| redraw();
-    autocmd::on("question screen", &["VimResized"], Scope::All, resized)?;
-    Ok(())
 }
 
 /// Shows a question, or closes the window.
@@ -143,7 +136,7 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
     let Some(question) = question else {
         with(|window| window.question = None);
         form::forget_drafts();
-        focus::watch_keys()?;
+        step::unwatch()?;
         return close();
     };
     if shown().is_some_and(|shown| Kind::of(&shown) != Kind::of(&question)) {
@@ -153,8 +146,11 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
     with(|window| {
         window.question = Some(question.clone());
         window.is_seen &= is_seen;
+        if !is_seen {
+            window.confirming = None;
+        }
         if is_other {
-            window.since = Some(Instant::now());
+            window.revealed = None;
             window.is_answered = false;
             window.is_not_drawn = false;
             window.is_left = false;
@@ -166,30 +162,28 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
         QuestionView::Permission(view) => permission::came(view)?,
         QuestionView::Form(view) => form::came(view, is_other),
     }
+    step::watch()?;
     draw()?;
-    if is_other {
-        form::go_to_first()?;
+    match is_other {
+        true => form::go_to_first(),
+        false => Ok(()),
     }
-    if with(|window| window.asked) == id {
-        focus()?;
-    }
-    if is_other {
-        focus::watch_keys()?;
-        wait_for_rest()?;
-    }
-    Ok(())
 }
 
-/// Has a question asked in a list, because its window cannot be drawn. The keys of a window that
-/// shows something else would answer it, so the window closes.
+/// Notes that the window cannot be drawn, so that the question is asked in a list. The keys of a
+/// window that shows something else would answer it, so the window closes.
 pub fn is_not_drawn(question: Option<QuestionView>) -> mlua::Result<()> {
     with(|window| {
         window.question = question;
         window.is_not_drawn = window.question.is_some();
     });
     close()?;
-    focus::watch_keys()?;
-    wait_for_rest()
+    if shown().is_none() {
+        return step::unwatch();
+    }
+    step::watch()?;
+    let text = "A question cannot be drawn. :Acp permission asks it in a list.";
+    notify(Level::Warn, text)
 }
 
 /// Goes to the window, opening it in this tab page if need be; `false` when there is no question.
@@ -197,56 +191,61 @@ pub fn focus() -> mlua::Result<bool> {
     if shown().is_none() {
         return Ok(false);
     }
-    with(|window| {
-        window.is_left = false;
-        window.asked = None;
-    });
+    if user::is_in_macro()? {
+        notify(Level::Info, "A macro that runs answers no question.")?;
+        return Ok(true);
+    }
+    if with(|window| window.is_not_drawn) {
+        return list::ask().map(|()| true);
+    }
     reopen()?;
-    take_focus()?;
+    let Some(win) = valid_window()? else {
+        return Ok(true);
+    };
+    if !matches!(user::mode()?.as_str(), "n" | "nt") {
+        api::<()>("nvim_command", "stopinsert")?;
+    }
+    let current = window::here()?;
+    if current != win {
+        with(|window| window.home = Some(current));
+        window::go_to(win)?;
+    }
+    entered()?;
     Ok(true)
 }
 
-/// Goes to the window to have an option chosen, as soon as it shows this permission.
-pub fn ask(id: QuestionId) -> mlua::Result<()> {
-    with(|window| window.asked = Some(id));
-    match shown() {
-        Some(QuestionView::Permission(view)) if view.id == id => focus().map(drop),
-        _ => Ok(()),
-    }
-}
-
-/// Takes the focus: the keyboard rests, or the user has asked for the window.
-fn take_focus() -> mlua::Result<()> {
-    if with(|window| window.is_not_drawn) {
-        return list::ask();
-    }
-    let Some(win) = valid_window()? else {
-        return Ok(());
-    };
-    let current = window::here()?;
-    if current != win {
-        with(|window| {
-            window.home = Some(current);
-            window.since = Some(Instant::now());
-            window.is_left = false;
-        });
-        window::go_to(win)?;
-    }
+/// Accepts keys for the question on the screen: the user has gone to its window.
+fn entered() -> mlua::Result<()> {
+    with(|window| {
+        window.stepped = window.question.as_ref().map(QuestionView::id);
+        window.is_left = false;
+    });
     draw()
 }
 
 /// Returns whether a key pressed now is meant for this question.
-fn is_meant() -> bool {
-    with(|window| {
-        let has_rested = window.since.is_some_and(|since| since.elapsed() >= REST);
-        has_rested && !window.is_answered
-    })
+fn is_meant() -> mlua::Result<bool> {
+    let id = shown().map(|question| question.id());
+    let stepped = with(|window| std::mem::replace(&mut window.stepped, id));
+    if with(|window| window.is_answered) || user::is_in_macro()? {
+        return Ok(false);
+    }
+    if stepped != id {
+        let text = "This is another question now. Press the key again to answer it.";
+        notify(Level::Info, text)?;
+    }
+    Ok(stepped == id)
 }
 
-/// Sends the user's answer; no key answers this question again.
-fn answer(id: QuestionId, answer: Answer) {
+/// Sends the user's answer and goes back to where the user was: the next key is not meant for the
+/// next question.
+fn answer(id: QuestionId, answer: Answer) -> mlua::Result<()> {
     with(|window| window.is_answered = true);
     send(Event::Answer { id, answer });
+    match valid_window()? == Some(window::here()?) {
+        true => leave(),
+        false => Ok(()),
+    }
 }
 
 fn valid_window() -> mlua::Result<Option<i32>> {
@@ -262,122 +261,10 @@ fn reopen() -> mlua::Result<()> {
         if window::tab_of(win)? == window::tab()? {
             return Ok(());
         }
+        options::hide()?;
         window::close(win)?;
     }
     draw()
-}
-
-/// Draws the window, if it is open.
-fn redraw() -> mlua::Result<()> {
-    match valid_window()? {
-        Some(_) => draw(),
-        None => Ok(()),
-    }
-}
-
-/// Draws the question, opening the window if need be.
-fn draw() -> mlua::Result<()> {
-    let question = shown().filter(|_| with(|window| !window.is_not_drawn));
-    let Some(question) = question else {
-        return Ok(());
-    };
-    let buf = buffer(Kind::of(&question))?;
-    let known = valid_window()?;
-    let (lines, row, least, tenths) = match &question {
-        QuestionView::Permission(view) => (permission::lines(view), None, 40, 7),
-        QuestionView::Form(view) => {
-            let before = known.map_or(Ok(0), window::row)?;
-            let (lines, row) = form::lines(view, before);
-            (lines, row, 60, 8)
-        }
-    };
-    buffer::write(buf, &[], &lines)?;
-    let mut size = Size::of(&lines, least, tenths)?;
-    if let (QuestionView::Permission(view), true) = (&question, size.is_cut) {
-        // The options are in the frame.
-        size = Size::of(&lines, least.max(permission::hint_width(view)), tenths)?;
-    }
-    let config = float::config(size, frame(&question, size)?)?;
-    let win = match known {
-        Some(win) => {
-            api::<()>("nvim_win_set_config", (win, config))?;
-            win
-        }
-        None => open(buf, config, Kind::of(&question))?,
-    };
-    if permission::note_seen()? {
-        let config = float::config(size, frame(&question, size)?)?;
-        api::<()>("nvim_win_set_config", (win, config))?;
-    }
-    if let Some(row) = row {
-        window::set_row(win, row)?;
-    }
-    let keyed = Some((buf, question.id()));
-    if with(|window| std::mem::replace(&mut window.keyed, keyed)) != keyed {
-        set_keys(buf, &question)?;
-    }
-    match question {
-        QuestionView::Permission(_) => Ok(()),
-        QuestionView::Form(_) => {
-            form::show_all(win)?;
-            field::place(win)
-        }
-    }
-}
-
-fn open(buf: i32, config: Table, kind: Kind) -> mlua::Result<i32> {
-    let win: i32 = api("nvim_open_win", (buf, false, config))?;
-    // A command may be a line longer than the window: every row of it must be visible.
-    window::switch(win, &["wrap", "linebreak", "smoothscroll"], true)?;
-    nvim::set_win_option(win, "cursorline", kind == Kind::Form)?;
-    with(|window| {
-        window.win = Some(win);
-        window.home = None;
-    });
-    form::go_to_first()?;
-    Ok(win)
-}
-
-/// Returns the frame of the window; its footer shows the keys to reach the window and to answer.
-fn frame(question: &QuestionView, size: Size) -> mlua::Result<Frame> {
-    let is_here = valid_window()? == Some(window::here()?);
-    let (is_left, is_over) = with(|window| (window.is_left, window.next.is_some()));
-    let mut footer = if is_over {
-        " This is asked no more: <Esc> closes it ".to_owned()
-    } else if is_here {
-        String::new()
-    } else if is_left {
-        " :Acp permission goes here ".to_owned()
-    } else if user::is_inserting()? {
-        " <Esc> goes here ".to_owned()
-    } else {
-        String::new()
-    };
-    let (title, waiting, spot) = match question {
-        QuestionView::Permission(view) => {
-            footer.push_str(&permission::hint(view, size.is_cut));
-            let spot = match permission::is_aside(view) {
-                true => Spot::Corner,
-                false => Spot::Middle,
-            };
-            (&view.title, view.waiting, spot)
-        }
-        QuestionView::Form(view) => {
-            if is_here {
-                footer.push_str(&form::hint(&view.ask));
-            }
-            (&view.title, view.waiting, Spot::Middle)
-        }
-    };
-    if waiting > 0 {
-        footer.push_str(&format!(" +{waiting} more "));
-    }
-    Ok(Frame {
-        title: format!(" {} ", clipped(title, size.width - 4)),
-        footer: clipped(&footer, size.width),
-        spot,
-        zindex: 60,
-    })
 }
 
 fn buffer(kind: Kind) -> mlua::Result<i32> {
@@ -388,6 +275,23 @@ fn buffer(kind: Kind) -> mlua::Result<i32> {
     }
     let buf = buffer::read_only("", kind.filetype())?;
     with(|window| window.bufs.insert(kind, buf));
+    autocmd::on(
+        "question entered",
+        &["WinEnter"],
+        Scope::Buffer(buf),
+        |_| {
+            // By the mouse, or as the previous window. A field returns the focus to its form.
+            if user::is_inserting()? && !field::is_open() {
+                api::<()>("nvim_command", "stopinsert")?;
+            }
+            defer::soon("question entered", || {
+                match valid_window()? == Some(window::here()?) {
+                    true => entered(),
+                    false => Ok(()),
+                }
+            })
+        },
+    )?;
     autocmd::on("question left", &["WinLeave"], Scope::Buffer(buf), |_| {
         // A field has a window over this one.
         if field::is_open() {
@@ -395,6 +299,7 @@ fn buffer(kind: Kind) -> mlua::Result<i32> {
         }
         with(|window| {
             window.is_left = true;
+            window.confirming = None;
             window.filling.warned = None;
         });
         // Neovim has not left it yet.
@@ -421,15 +326,15 @@ fn set_keys(buf: i32, question: &QuestionView) -> mlua::Result<()> {
     }
 }
 
-/// Maps a key that answers or changes something. A key pressed too soon after the question appeared
-/// was meant for other text, and is ignored.
+/// Maps a key that answers or changes something. A key pressed as another question replaced the one
+/// that the user had gone to is ignored.
 fn map(
     buf: i32,
     key: &str,
     desc: &str,
     body: impl Fn() -> mlua::Result<()> + 'static,
 ) -> mlua::Result<()> {
-    keys::map(buf, "n", key, desc, move || match is_meant() {
+    keys::map(buf, "n", key, desc, move || match is_meant()? {
         true => body(),
         false => Ok(()),
     })
@@ -442,7 +347,7 @@ fn bind(
     desc: &str,
     body: impl Fn() -> mlua::Result<()> + Clone + 'static,
 ) -> mlua::Result<()> {
-    keys::bind(buf, &["n"], name, desc, move |_| match is_meant() {
+    keys::bind(buf, &["n"], name, desc, move |_| match is_meant()? {
         true => body(),
         false => Ok(()),
     })
@@ -462,6 +367,7 @@ fn leave() -> mlua::Result<()> {
 }
 
 fn close() -> mlua::Result<()> {
+    options::hide()?;
     let Some(win) = valid_window()? else {
         return Ok(());
     };
@@ -469,5 +375,6 @@ fn close() -> mlua::Result<()> {
         leave()?;
     }
     with(|window| window.win = None);
-    window::close(win)
+    window::close(win)?;
+    lift::lower()
 }

@@ -1,6 +1,6 @@
 //! A permission in the window of questions: its options as keys, and the files it would change.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Table};
 
@@ -12,6 +12,9 @@ use acp_core::questions::Answer;
 use acp_core::render::toolview::whole_line;
 use acp_core::spine::effect::Level;
 use acp_core::spine::view::{Line, OptionView, PermissionView, QuestionView};
+
+/// The time in which a key does not allow what the user has only just seen to its end.
+const REST: Duration = Duration::from_millis(300);
 
 /// Opens the first file of a new question beside what the user is doing, if that is configured.
 pub(super) fn came(view: &PermissionView) -> mlua::Result<()> {
@@ -25,19 +28,44 @@ pub(super) fn came(view: &PermissionView) -> mlua::Result<()> {
     }
 }
 
-/// Returns whether the window is small and in the corner: the user has left it to see the files
-/// that the question is about.
-pub(super) fn is_aside(view: &PermissionView) -> bool {
+/// Returns whether the window shows little: the user has left it to see the files that the question
+/// is about.
+fn is_aside(view: &PermissionView) -> bool {
     !view.places.is_empty() && with(|window| window.is_left)
+}
+
+/// Returns the lines of what the permission would allow.
+fn above(view: &PermissionView) -> &[Line] {
+    let least = if is_aside(view) { 1 } else { view.lines.len() };
+    view.lines.get(..least).unwrap_or(&view.lines)
 }
 
 /// Returns the question's lines and, below them, a line for each option.
 pub(super) fn lines(view: &PermissionView) -> Vec<Line> {
-    let mut lines = match is_aside(view) {
-        true => view.lines.iter().take(1).cloned().collect(),
-        false => view.lines.clone(),
-    };
-    lines.push(Line::default());
+    let mut lines = above(view).to_vec();
+    lines.extend(below(view, false));
+    lines
+}
+
+/// Returns the lines with the options, or with the one to confirm. If the window is cut, the first
+/// says that more is below.
+pub(super) fn below(view: &PermissionView, is_cut: bool) -> Vec<Line> {
+    let is_unseen = is_cut && !is_aside(view) && with(|window| !window.is_seen);
+    let mut lines = vec![match is_unseen {
+        true => whole_line(" ⋯ more below".to_owned(), "AcpDim"),
+        false => Line::default(),
+    }];
+    let confirming = with(|window| window.confirming);
+    if let Some(option) = confirming.and_then(|index| view.options.get(index)) {
+        let text = format!(" From now on: {}", option.name);
+        lines.push(whole_line(text, "AcpWarning"));
+        lines.push(whole_line(" y    Yes, always".to_owned(), option.group));
+        lines.push(whole_line(
+            " n    Back to the options".to_owned(),
+            "AcpOption",
+        ));
+        return lines;
+    }
     for (index, option) in view.options.iter().enumerate() {
         let keys = keys_of(index, option).join(" ");
         let text = format!(" {keys:<4} {}", option.name);
@@ -53,51 +81,38 @@ fn keys_of(index: usize, option: &OptionView) -> Vec<String> {
     number.into_iter().chain(letter).collect()
 }
 
-/// Returns a hint for the frame: that more is below, the options that do not fit, and the key that
-/// shows the files.
-pub(super) fn hint(view: &PermissionView, is_cut: bool) -> String {
-    let is_seen = is_aside(view) || with(|window| window.is_seen);
-    hint_for(view, is_cut, is_seen)
-}
-
-/// Returns the width of the longest hint for a window that cuts what it shows.
-pub(super) fn hint_width(view: &PermissionView) -> i64 {
-    let hint = hint_for(view, true, is_aside(view));
-    i64::try_from(hint.chars().count()).unwrap_or(i64::MAX)
-}
-
-fn hint_for(view: &PermissionView, is_cut: bool, is_seen: bool) -> String {
-    let mut hint = String::new();
-    if !is_seen {
-        hint.push_str(" ⋯ more below ");
+/// Returns a hint for the frame: the key that shows the files.
+pub(super) fn hint(view: &PermissionView) -> String {
+    match keys::of("permission", "show").first() {
+        Some(key) if !view.places.is_empty() => format!(" {key} shows it in the file "),
+        _ => String::new(),
     }
-    if is_cut {
-        // The options are below the window's end.
-        for (index, option) in view.options.iter().enumerate() {
-            let keys = keys_of(index, option).join("/");
-            hint.push_str(&format!(" {keys} {} ", option.name));
-        }
-    }
-    if let (false, Some(key)) = (
-        view.places.is_empty() || is_aside(view),
-        keys::of("permission", "show").first(),
-    ) {
-        hint.push_str(&format!(" {key} shows it in the file "));
-    }
-    hint
 }
 
 pub(super) fn set_keys(buf: i32, view: &PermissionView) -> mlua::Result<()> {
     for (index, option) in view.options.iter().enumerate() {
         for key in keys_of(index, option) {
             let desc = format!("Answers {}", option.name);
-            map(buf, &key, &desc, move || choose(index))?;
+            let pressed = key.clone();
+            map(buf, &key, &desc, move || press(&pressed, Some(index)))?;
+        }
+    }
+    for key in ["y", "n"] {
+        let is_option = |option: &OptionView| option.key.is_some_and(|own| key == own.to_string());
+        if !view.options.iter().any(is_option) {
+            // While an option is confirmed.
+            map(buf, key, "Confirms an option, or not", move || {
+                press(key, None)
+            })?;
         }
     }
     map(buf, "<CR>", "Answers the option under the cursor", || {
         let row = window::row(0)?;
         let first = permission().map_or(0, |view| lines(&view).len() - view.options.len());
-        row.checked_sub(first).map_or(Ok(()), choose)
+        match with(|window| window.confirming) {
+            Some(_) => press("", None),
+            None => row.checked_sub(first).map_or(Ok(()), choose),
+        }
     })?;
     let session = view.session;
     for (name, desc, run) in [
@@ -126,21 +141,49 @@ fn permission() -> Option<PermissionView> {
     }
 }
 
-/// Answers with an option, by its number. While a part of what it allows was not on the screen, it
-/// shows the next part instead.
+/// Applies a key that stands for an option. While an option is to be confirmed, only `y` confirms
+/// it, and any other key leads back to the options.
+fn press(key: &str, index: Option<usize>) -> mlua::Result<()> {
+    match with(|window| window.confirming.take()) {
+        Some(index) if key == "y" => give(index),
+        Some(_) => redraw(),
+        None => index.map_or(Ok(()), choose),
+    }
+}
+
+/// Answers with an option, by its number; one that allows more than this call has to be confirmed.
+/// While a part of what it allows was not on the screen, it shows the next part instead.
 fn choose(index: usize) -> mlua::Result<()> {
-    let Some(view) = permission() else {
-        return Ok(());
-    };
-    let Some(option) = view.options.get(index) else {
+    let view = permission();
+    let Some(option) = view.as_ref().and_then(|view| view.options.get(index)) else {
         return Ok(());
     };
     note_seen()?;
-    if option.group != "AcpReject" && !with(|window| window.is_seen) {
-        return show_more();
+    if option.group != "AcpReject" {
+        if !with(|window| window.is_seen) {
+            return show_more();
+        }
+        let revealed = with(|window| window.revealed);
+        if revealed.is_some_and(|since| since.elapsed() < REST) {
+            return Ok(());
+        }
     }
-    answer(view.id, Answer::Option(option.option.clone()));
-    Ok(())
+    if option.is_lasting && option.group == "AcpAllow" {
+        with(|window| window.confirming = Some(index));
+        return redraw();
+    }
+    give(index)
+}
+
+fn give(index: usize) -> mlua::Result<()> {
+    let view = permission();
+    match view
+        .as_ref()
+        .and_then(|view| Some((view.id, view.options.get(index)?)))
+    {
+        Some((id, option)) => answer(id, Answer::Option(option.option.clone())),
+        None => Ok(()),
+    }
 }
 
 /// Scrolls the window by what it shows.
@@ -148,21 +191,23 @@ fn show_more() -> mlua::Result<()> {
     let Some(win) = valid_window()? else {
         return Ok(());
     };
-    let rows = (window::height(win)? - 1).max(1);
+    let rows = (visible(win)? - 1).max(1);
     let scroll = format!("normal! {rows}\u{5}");
     window::call(win, move || api::<()>("nvim_command", scroll))?;
     match note_seen()? {
-        true => {
-            // A key pressed once more before the end can be read is not an answer.
-            with(|window| window.since = Some(Instant::now()));
-            redraw()
-        }
+        true => redraw(),
         false => Ok(()),
     }
 }
 
+/// Returns the number of rows above the options.
+fn visible(win: i32) -> mlua::Result<i64> {
+    Ok(window::height(win)? - with(|window| window.options.rows))
+}
+
 /// Notes whether the end of what the permission would allow is on the screen; returns whether that
-/// is so for the first time.
+/// is so for the first time. In a window that the user is in, a key pressed before the end can be
+/// read is not an answer.
 pub(super) fn note_seen() -> mlua::Result<bool> {
     let (Some(view), Some(win)) = (permission(), valid_window()?) else {
         return Ok(false);
@@ -179,7 +224,7 @@ pub(super) fn note_seen() -> mlua::Result<bool> {
     let top = info.get::<usize>("topline")?.saturating_sub(1);
     if top > last {
         // It has been scrolled over.
-        return Ok(with(|window| !std::mem::replace(&mut window.is_seen, true)));
+        return reveal(win);
     }
     let rows = nvim::table([
         ("start_row", nvim::value(top)),
@@ -188,9 +233,19 @@ pub(super) fn note_seen() -> mlua::Result<bool> {
     let needed: Table = api("nvim_win_text_height", (win, rows))?;
     let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
     let (width, skipped) = (window::width(win)?.max(1), view.get::<i64>("skipcol")?);
-    let is_seen = needed.get::<i64>("all")? - skipped / width <= window::height(win)?;
-    with(|window| window.is_seen = is_seen);
-    Ok(is_seen)
+    match needed.get::<i64>("all")? - skipped / width <= visible(win)? {
+        true => reveal(win),
+        false => Ok(false),
+    }
+}
+
+fn reveal(win: i32) -> mlua::Result<bool> {
+    let is_here = win == window::here()?;
+    with(|window| {
+        window.is_seen = true;
+        window.revealed = is_here.then(Instant::now);
+    });
+    Ok(true)
 }
 
 /// Returns whether a permission that is shown anew says what it said before.

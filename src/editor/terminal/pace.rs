@@ -70,7 +70,7 @@ pub(super) fn watch(on: bool) -> mlua::Result<()> {
     }
     if on {
         TIMER.set(Some(Timer::new("terminal timer", wake::want_frame)?));
-        return user::watch_keys("acp_terminal", pressed);
+        return user::watch_keys("acp_terminal", |_| pressed());
     }
     if let Some(timer) = TIMER.take() {
         timer.close()?;

@@ -12,7 +12,7 @@ use acp_core::spine::ids::TerminalKey;
 use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::Group;
 use acp_core::terminals::info::TerminalInfo;
-use acp_core::terminals::{State, TerminalEvent};
+use acp_core::terminals::{CommandState, TerminalEvent};
 
 /// Shows a buffer in the current tab page and goes there: in its window, in that of another
 /// terminal, or in a new one below all others, where the lines have the whole width.
@@ -111,12 +111,14 @@ fn bar(info: &TerminalInfo, feed: Feed, width: usize) -> String {
 }
 
 /// Returns a terminal's state as text, and its highlight group.
-fn state(state: &State) -> (String, Group) {
+fn state(state: &CommandState) -> (String, Group) {
     let group = match state {
-        State::Starting => "AcpToolPending",
-        State::Running => "AcpToolRunning",
-        State::Exited(exit) if exit.code == Some(0) && exit.signal.is_none() => "AcpToolDone",
-        State::Exited(_) | State::Failed(_) => "AcpToolFailed",
+        CommandState::Starting => "AcpToolPending",
+        CommandState::Running => "AcpToolRunning",
+        CommandState::Exited(exit) if exit.code == Some(0) && exit.signal.is_none() => {
+            "AcpToolDone"
+        }
+        CommandState::Exited(_) | CommandState::Failed(_) => "AcpToolFailed",
     };
     (
         state.end().unwrap_or_else(|| state.word().to_owned()),

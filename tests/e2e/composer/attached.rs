@@ -49,7 +49,7 @@ fn attachments_are_shown_above_the_input_until_sent() {
     nvim.wait_text("1 a.txt:2-3 2 b.txt");
     nvim.wait_text("scripted · idle");
     if nvim.is_pictured() {
-        insta::assert_snapshot!(nvim.screen().rows().join("\n"));
+        insta::assert_snapshot!(nvim.drawn().rows().join("\n"));
     }
     // The bar returns with the window.
     nvim.keys("q");
@@ -115,9 +115,15 @@ fn the_clipboards_image_is_attached() {
     let nvim = project.env("WAYLAND_DISPLAY", "wayland-0").start();
     nvim.lua("vim.env.PATH = ... .. ':' .. vim.env.PATH", (folder,));
     open(&nvim);
-    nvim.cmd("Acp attach");
+    nvim.cmd("Acp attach clipboard");
     wait_attached(&nvim, &["image (4 bytes)"]);
-    nvim.keys("ilook<CR>");
+    nvim.cmd("Acp detach");
+    wait_attached(&nvim, &[]);
+    // What a terminal sends for an image is a paste without text.
+    nvim.keys("i");
+    nvim.lua("vim.api.nvim_paste('', true, -1)", ());
+    wait_attached(&nvim, &["image (4 bytes)"]);
+    nvim.keys("look<CR>");
     nvim.wait_script("scripted");
     nvim.quit();
 }

@@ -56,7 +56,9 @@ fn files_are_completed_by_some_of_their_letters_and_attached() {
     nvim.wait("the end of the menu", || menu(&nvim).is_empty());
     check_line(&nvim, "see @src/main.rs");
     // The complete word is highlighted as a mention and not completed again.
-    assert_eq!(nvim.screen().groups_of("@src/main.rs"), ["Special"]);
+    nvim.wait("the look of a mention", || {
+        nvim.screen().groups_of("@src/main.rs") == ["Special"]
+    });
     nvim.keys("<CR>");
     nvim.wait_script("scripted");
     nvim.quit();
@@ -101,7 +103,7 @@ fn commands_are_completed_and_show_their_argument() {
     nvim.wait_text("/review what to look at");
     nvim.keys(" it");
     nvim.wait_text("/review it");
-    assert!(!nvim.screen().has("what to look at"));
+    nvim.wait("the hint to go", || !nvim.screen().has("what to look at"));
     nvim.quit();
 }
 

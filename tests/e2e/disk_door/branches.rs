@@ -1,8 +1,10 @@
 //! Many files that change at once.
 
+use std::path::Path;
+
 use serde_json::json;
 
-use super::super::files::{Script, start, turn};
+use super::super::files::{Script, go_on, prompt, start, wait_pause};
 use crate::harness::{Nvim, Project};
 
 /// The number of files that differ in the other branch; more than fit into the list's window.
@@ -25,15 +27,31 @@ fn project() -> Project {
     project.file("own.txt", "own\n")
 }
 
+/// Returns the number of files in a folder, at any depth.
+fn count(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths
+        .map(|path| if path.is_dir() { count(&path) } else { 1 })
+        .sum()
+}
+
 fn files(nvim: &Nvim) -> serde_json::Value {
     nvim.lua("return require('acp').status().review.files", ())
 }
 
 #[test]
 fn a_branch_switch_inside_a_turn_is_reviewed_decided_and_undone() {
-    let script = Script::new().step(json!({ "shell": "cp -r ../other/. src/" }));
+    let script = Script::new()
+        .pause("copied")
+        .step(json!({ "shell": "cp -r ../other/. src/" }));
     let nvim = start(project().agent("agent", &script.done()), "own.txt");
-    turn(&nvim);
+    prompt(&nvim);
+    wait_pause(&nvim, "copied");
+    // On a loaded machine the turn begins before all files have been copied.
+    let blobs = nvim.project.root().join("state/nvim/acp.nvim/blobs");
+    nvim.wait("the copies of all files", || count(&blobs) >= COUNT);
+    go_on(&nvim, "copied");
     nvim.wait("the review", || files(&nvim) == COUNT);
     nvim.cmd("Acp review");
     nvim.wait_text("Review · 400 files");

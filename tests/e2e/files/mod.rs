@@ -1,6 +1,7 @@
 //! Agents' reads and writes, while the user edits the same files.
 
 mod disk;
+mod held;
 mod large;
 mod merge;
 mod read;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::held::is_held;
 use super::{
     Script, check_bytes, go_on, last_turn, start, touch, turn, wait_hunks, wait_lines, wait_pause,
 };
@@ -170,7 +171,7 @@ fn changes_on_disk_while_neovim_waits_at_a_prompt_are_merged() {
     nvim.wait_script("agent");
     wait_lines(&nvim, &["ONE", "two", "THREE"]);
     check_bytes(&nvim, "a.txt", "ONE\ntwo\nTHREE\n");
-    // During a turn, another program's changes cannot be told from the agent's.
+    // During a turn, another program's changes look like the agent's.
     let hunks = json!([
         [0, ["one"], ["ONE"], "pending"],
         [2, ["three"], ["THREE"], "pending"],
@@ -208,6 +209,28 @@ fn a_write_waits_while_the_text_is_locked() {
     nvim.quit();
 }
 
+#[test]
+fn the_chat_waits_while_the_text_is_locked() {
+    let message = json!({ "sessionUpdate": "agent_message_chunk",
+        "content": { "type": "text", "text": "hello" } });
+    let script = Script::new()
+        .pause("p")
+        .step(json!({ "update": message }))
+        .pause("q");
+    let nvim = start_with("inoremap <expr> <C-x>k getcharstr()", script);
+    super::prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys("A<C-x>k");
+    go_on(&nvim, "p");
+    wait_pause(&nvim, "q");
+    nvim.keys("x");
+    nvim.wait_text("hello");
+    assert_eq!(nvim.messages(), "");
+    go_on(&nvim, "q");
+    nvim.wait_script("agent");
+    nvim.quit();
+}
+
 /// Has the agent write while the user is in the mode that `keys` start, and checks that the mode
 /// stays; then types `rest` and checks the lines.
 #[track_caller]
@@ -221,16 +244,19 @@ fn check_mode(keys: &str, mode: &str, rest: &str, lines: &[&str]) {
     nvim.keys(keys);
     nvim.wait("the mode", || nvim.mode() == mode);
     go_on(&nvim, "p");
-    nvim.wait_script("agent");
+    nvim.wait("the edit to be made or held", || {
+        nvim.project.verdict("agent").is_some() || is_held(&nvim)
+    });
     assert_eq!(nvim.mode(), mode, "{keys}");
     nvim.keys(rest);
+    nvim.wait_script("agent");
     wait_lines(&nvim, lines);
     nvim.quit();
 }
 
 #[test]
 fn the_users_mode_stays_when_the_agent_writes() {
-    check_mode("Gvk", "v", "d", &["one", "hree"]);
+    check_mode("Gv", "v", "d", &["one", "TWO", "hree"]);
     check_mode("Gd", "no", "d", &["one", "TWO"]);
     check_mode("GRab", "R", "c<Esc>", &["one", "TWO", "abcee"]);
     check_mode(":s/one/x", "c", "<CR>", &["x", "TWO", "three"]);

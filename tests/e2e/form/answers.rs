@@ -1,5 +1,5 @@
-//! The ends of a question: answered, declined, dismissed, cancelled, withdrawn; and when it may
-//! take the focus.
+//! The ends of a question: answered, declined, dismissed, cancelled, withdrawn; and the
+//! step to it.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn simple(answer: &Json) -> String {
 fn check_answer(keys: &str, answer: &Json) {
     let nvim = start(&simple(answer));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys(keys);
     wait_answered(&nvim);
     nvim.quit();
@@ -30,7 +30,7 @@ fn a_question_is_declined_or_dismissed() {
 fn filled_in_values_are_dropped_only_by_a_second_press() {
     let nvim = start(&simple(&json!({ "action": "decline" })));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("iAda<Esc>");
     wait_focus(&nvim);
     let asked = "acp.nvim: Press D again to decline: what is filled in is dropped.";
@@ -50,7 +50,7 @@ fn filled_in_values_are_dropped_only_by_a_second_press() {
 fn editing_keys_do_nothing_in_the_window() {
     let nvim = start(&simple(&json!({ "action": "cancel" })));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     let before = lines(&nvim);
     nvim.keys("ddccxoOsCJuciwp");
     assert_eq!(nvim.mode(), "n");
@@ -68,7 +68,7 @@ fn ctrl_c_cancels_the_turn() {
     );
     let nvim = start(&steps);
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("<C-c>");
     wait_closed(&nvim);
     nvim.wait_script("scripted");
@@ -135,7 +135,7 @@ fn a_question_withdrawn_while_the_user_types_swallows_no_key() {
          {{\"await\":\"q\",\"error\":{{\"code\":-32800}}}}"
     ));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("iddx");
     std::fs::write(nvim.project.root().join("back"), "").unwrap();
     nvim.wait_text("This is asked no more");
@@ -149,28 +149,17 @@ fn a_question_withdrawn_while_the_user_types_swallows_no_key() {
 }
 
 #[test]
-fn the_focus_is_taken_only_while_the_user_rests() {
+fn a_form_takes_no_key_before_the_user_goes_there() {
     let nvim = start(&simple(
         &json!({ "action": "accept", "content": { "name": "D" } }),
     ));
     nvim.keys("A");
     ask(&nvim);
-    nvim.keys("DX");
-    let since = Instant::now();
-    nvim.wait("twice the rest time", || {
-        assert_ne!(here(&nvim), "acp-form");
-        since.elapsed() > REST * 2
-    });
-    nvim.keys("<Esc>");
-    wait_focus(&nvim);
-    // These keys come too soon after the window took the focus, so they answer nothing.
-    nvim.keys("DX<C-s>");
+    nvim.keys("DX<Esc>yyp");
+    assert_eq!(here(&nvim), "text");
     assert_eq!(status(&nvim)["phase"], "waiting");
-    nvim.keys("q");
-    nvim.wait("the file", || here(&nvim) == "text");
-    assert_eq!(nvim.buf_lines(0), ["one twoDX", "three"]);
-    nvim.cmd("Acp permission");
-    wait_ready(&nvim);
+    assert_eq!(nvim.buf_lines(0), ["one twoDX", "one twoDX", "three"]);
+    go(&nvim);
     nvim.keys("iD<C-s>");
     wait_answered(&nvim);
     nvim.quit();
@@ -191,7 +180,7 @@ fn a_form_waits_behind_an_older_permission() {
     assert!(!is_open(&nvim));
     super::super::permission::press(&nvim, "1");
     nvim.wait("the form", || is_open(&nvim));
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("D");
     wait_answered(&nvim);
     nvim.quit();
@@ -203,13 +192,13 @@ fn the_window_follows_the_user_into_another_tab_page() {
         &json!({ "action": "accept", "content": { "name": "Ada" } }),
     ));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("iAda<Esc>q");
     nvim.cmd("tabnew");
     nvim.wait("the window", || is_open(&nvim));
     assert!(lines(&nvim).contains(&"  Ada".to_owned()));
     nvim.cmd("tabclose | Acp permission");
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("<C-s>");
     wait_answered(&nvim);
     nvim.quit();
@@ -219,7 +208,7 @@ fn the_window_follows_the_user_into_another_tab_page() {
 fn a_window_that_grows_again_shows_all_of_its_lines() {
     let nvim = start(&simple(&json!({ "action": "decline" })));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     let shown = || {
         let shown = "local win = vim.fn.bufwinid(vim.fn.bufnr(vim.g.form_buf))
             local info = vim.fn.getwininfo(win)[1]
@@ -236,8 +225,7 @@ fn a_window_that_grows_again_shows_all_of_its_lines() {
     nvim.wait("the window to shrink", || shown()[0] != 1);
     nvim.cmd(&format!("set lines={rows}"));
     nvim.wait("the whole window", || shown() == whole);
-    nvim.cmd("Acp permission");
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("D");
     wait_answered(&nvim);
     nvim.quit();

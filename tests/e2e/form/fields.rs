@@ -9,7 +9,7 @@ fn a_form_is_filled_in_by_keys_without_leaving_it() {
     }});
     let nvim = start(&form(&some_fields(), &["name", "licence"], &answer));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.wait_text("scripted asks you");
     insta::assert_snapshot!(on_screen(&nvim));
     // Type into the first field, and go to the next.
@@ -33,7 +33,7 @@ fn mistakes_are_shown_below_their_fields_until_corrected() {
         json!({ "action": "accept", "content": { "name": "a", "count": 8, "tests": true } });
     let nvim = start(&form(&some_fields(), &["name"], &answer));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("jjiMany<Esc><C-s>");
     nvim.wait("the mistakes", || {
         let lines = lines(&nvim);
@@ -62,7 +62,7 @@ fn a_text_may_have_several_lines_and_is_kept_when_the_field_is_left() {
     let properties = json!({ "why": { "type": "string", "title": "Why" } });
     let nvim = start(&form(&properties, &["why"], &answer));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("<CR>one<C-j>two");
     nvim.wait_text("two");
     // Leaving a half-typed field keeps its text.
@@ -73,8 +73,7 @@ fn a_text_may_have_several_lines_and_is_kept_when_the_field_is_left() {
     nvim.wait("the text", || {
         lines(&nvim)[2..5] == ["Why *", "  one", "  two"]
     });
-    nvim.cmd("Acp permission");
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("<C-s>");
     wait_answered(&nvim);
     nvim.quit();
@@ -85,7 +84,7 @@ fn a_form_without_fields_can_be_accepted() {
     let answer = json!({ "action": "accept" });
     let nvim = start(&form(&json!({}), &[], &answer));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("<CR>");
     wait_answered(&nvim);
     nvim.quit();
@@ -97,7 +96,7 @@ fn a_form_fits_on_a_narrow_screen() {
     let nvim = start(&form(&some_fields(), &["name"], &answer));
     nvim.resize(40, 14);
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("ia");
     nvim.wait_text("  a");
     nvim.resize(100, 30);
@@ -132,7 +131,7 @@ fn a_choice_can_be_selected_or_replaced_by_a_text() {
         }});
         let nvim = start(&form(&properties, &[], &want));
         ask(&nvim);
-        wait_ready(&nvim);
+        go(&nvim);
         nvim.keys(keys);
         wait_answered(&nvim);
         nvim.quit();

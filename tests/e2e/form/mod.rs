@@ -4,15 +4,10 @@ mod answers;
 mod fields;
 mod pages;
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
 use super::talk::{self, here, open, status, wait_phase, wait_said, windows};
-
-/// How long the window ignores keys after it has appeared.
-const REST: Duration = Duration::from_millis(300);
 
 /// Returns a Neovim whose agent runs the steps `ask` once the file `ask` exists.
 #[track_caller]
@@ -66,12 +61,15 @@ fn wait_focus(nvim: &Nvim) {
     nvim.wait("the window to have the focus", || here(nvim) == "acp-form");
 }
 
-/// Waits until the window accepts keys.
+/// Goes to the window.
 #[track_caller]
-fn wait_ready(nvim: &Nvim) {
-    wait_focus(nvim);
-    let since = Instant::now();
-    nvim.wait("the window to accept keys", || since.elapsed() > REST);
+fn go(nvim: &Nvim) {
+    nvim.wait("the window", || is_open(nvim));
+    nvim.cmd("Acp permission");
+    assert_eq!(here(nvim), "acp-form");
+    nvim.wait("its keys in the footer", || {
+        !nvim.screen().has(":Acp permission to answer")
+    });
 }
 
 /// Waits until the turn has ended, which requires the right answer.
@@ -103,7 +101,7 @@ fn lines(nvim: &Nvim) -> Vec<String> {
 /// Returns the window as drawn on the screen, with its border.
 #[track_caller]
 fn on_screen(nvim: &Nvim) -> String {
-    let rows = nvim.screen().rows();
+    let rows = nvim.drawn().rows();
     let top = rows.iter().position(|row| row.contains('╭'));
     let top = top.expect("a window with a border");
     let column = |corner: char| {

@@ -40,7 +40,7 @@ fn a_page_is_opened_by_the_users_key_and_its_end_is_reported() {
     ));
     watch(&nvim, None);
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     insta::assert_snapshot!(on_screen(&nvim));
     assert_eq!(nvim.screen().groups_of("It leads to example.org").len(), 2);
     assert_eq!(opened(&nvim), "nothing");
@@ -59,7 +59,7 @@ fn only_web_pages_can_be_opened() {
     let nvim = start(&page("file:///etc/passwd", &json!({ "action": "decline" })));
     watch(&nvim, None);
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.wait_text("This is no address of a web page");
     nvim.keys("oD");
     wait_answered(&nvim);
@@ -73,7 +73,7 @@ fn a_page_that_fails_to_open_stays_pending() {
     let nvim = start(&page(url, &json!({ "action": "cancel" })));
     watch(&nvim, Some("no browser"));
     ask(&nvim);
-    wait_ready(&nvim);
+    go(&nvim);
     nvim.keys("o");
     nvim.wait("the message", || {
         nvim.messages()

@@ -90,8 +90,21 @@ fn set_environment(command: &mut Command, project: &Project, mark: &str) {
 pub fn binary() -> PathBuf {
     match env::var_os("ACP_TEST_NVIM") {
         Some(path) if !path.is_empty() => path.into(),
-        _ => built().join("../nvim/bin/nvim"),
+        _ => unpacked(),
     }
+}
+
+/// Returns the Neovim to start in a terminal: the one under test, unless that is behind a script,
+/// where it cannot start itself again as it does there.
+pub fn terminal_binary() -> PathBuf {
+    let nvim = binary();
+    let is_script = fs::read(&nvim).is_ok_and(|bytes| bytes.starts_with(b"#!"));
+    if is_script { unpacked() } else { nvim }
+}
+
+/// Returns the Neovim that `make nvim` unpacks.
+fn unpacked() -> PathBuf {
+    built().join("../nvim/bin/nvim")
 }
 
 /// Returns a link to the library that Cargo built with this test, with its programs beside it.
@@ -138,4 +151,21 @@ fn escape(path: impl fmt::Display) -> String {
     path.replace('\\', r"\\")
         .replace(',', r"\,")
         .replace(' ', r"\ ")
+}
+
+/// Returns the folder of this package.
+pub fn checkout() -> &'static Path {
+    Path::new(CHECKOUT)
+}
+
+/// Runs a script of `tools` that installs something, and returns the path it prints.
+pub fn installed(script: &str) -> String {
+    let output = Command::new("sh")
+        .arg(checkout().join("tools").join(script))
+        .output()
+        .expect("sh runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let path = String::from_utf8(output.stdout).expect("a path in UTF-8");
+    path.trim().to_owned()
 }

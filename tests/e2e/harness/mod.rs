@@ -15,7 +15,7 @@ mod slots;
 mod svg;
 
 #[allow(unused_imports)] // Used by the benchmark.
-pub use launch::{agent, binary};
+pub use launch::{agent, binary, checkout, installed, terminal_binary};
 pub use nvim::{Nvim, UserEvent};
 pub use project::Project;
 #[allow(unused_imports)] // Used by the benchmark.

@@ -20,7 +20,7 @@ use super::slots::{self, Slot};
 
 /// Default timeout of a request or a wait; far longer than a loaded machine needs.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long Neovim may take to quit.
+/// The time limit for Neovim to quit.
 const QUITTING: Duration = Duration::from_secs(5);
 /// Minimum timeout of a request, however late in a wait it is sent.
 const LAST: Duration = Duration::from_secs(1);
@@ -153,6 +153,15 @@ impl Nvim {
     /// Returns the screen as of its last flush.
     pub fn screen(&self) -> Screen {
         self.client.screen()
+    }
+
+    /// Draws what is pending, and returns the screen with it.
+    #[track_caller]
+    pub fn drawn(&self) -> Screen {
+        self.lua("vim.cmd.redraw()", ());
+        // What a request draws has arrived once the next request is answered.
+        self.mode();
+        self.screen()
     }
 
     /// Returns the flushes of the screen, oldest first, without the first `from`.
@@ -356,7 +365,7 @@ impl Nvim {
     }
 
     fn is_stuck_at_prompt(&self) -> bool {
-        let mode = self.client.request("nvim_get_mode", vec![], POLL * 20);
+        let mode = self.client.request("nvim_get_mode", vec![], QUITTING);
         mode.is_ok_and(|mode| mode["blocking"] == true)
     }
 }

@@ -73,6 +73,12 @@ impl Project {
         self
     }
 
+    /// Sets a key of an agent in the config.
+    pub fn agent_key(mut self, name: &str, key: &str, value: Json) -> Self {
+        self.config["agents"][name][key] = value;
+        self
+    }
+
     /// Sets a key of `vim.g.acp`.
     pub fn config(mut self, key: &str, value: Json) -> Self {
         self.config[key] = value;

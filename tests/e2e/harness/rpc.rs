@@ -4,6 +4,8 @@
 //! the dump of its state.
 
 use std::collections::HashMap;
+use std::env;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{BufReader, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
@@ -16,8 +18,11 @@ use serde_json::Value as Json;
 
 use super::screen::Screen;
 
-/// How long a half-drawn screen is waited for before it is read anyway.
+/// The time limit of waiting for a complete screen; then it is read as it is.
 const FRAME: Duration = Duration::from_secs(1);
+
+/// The time by which all messages of one Neovim may be late together: far less than any deadline.
+const LATE: Duration = Duration::from_secs(1);
 
 /// A connection to one Neovim.
 pub struct Client {
@@ -169,7 +174,11 @@ impl Shared {
     }
 
     fn read_all(&self, mut stdout: impl Read) {
+        let mut late = env::var_os("ACP_TEST_LATE").map(|_| Late(LATE));
         while let Ok(message) = rmpv::decode::read_value(&mut stdout) {
+            if let Some(late) = &mut late {
+                late.pause();
+            }
             let mut state = self.lock();
             state.take(message);
             drop(state);
@@ -177,6 +186,21 @@ impl Shared {
         }
         self.lock().closed = true;
         self.changed.notify_all();
+    }
+}
+
+/// Holds back messages at random, as if Neovim had to wait for a processor before it sent them;
+/// what is left of the time for that. `make soak` asks for it.
+struct Late(Duration);
+
+impl Late {
+    fn pause(&mut self) {
+        let random = RandomState::new().hash_one(0);
+        let time = Duration::from_millis(random / 8 % 100).min(self.0);
+        if random.is_multiple_of(8) && !time.is_zero() {
+            self.0 -= time;
+            thread::sleep(time);
+        }
     }
 }
 

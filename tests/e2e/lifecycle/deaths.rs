@@ -35,7 +35,7 @@ fn a_killed_agent_leaves_its_last_words_and_can_be_restarted() {
     wait_said(&nvim, "  out of memory");
     wait_said(&nvim, "  goodbye");
     wait_said(&nvim, "⊘ ✎ work  cancelled");
-    assert_eq!(ended(&nvim), ["agent_exited"]);
+    nvim.wait("the end of the turn", || ended(&nvim) == ["agent_exited"]);
     nvim.wait("one message", || {
         nvim.messages()
             == "acp.nvim: The agent \"scripted\" ended unexpectedly: killed by SIGKILL (9)."
@@ -144,17 +144,20 @@ fn a_program_missing_at_a_restart_is_named() {
     nvim.quit();
 }
 
-/// Checks an agent that cannot be used: its chat has these lines, and its process has ended.
+/// Opens a chat with an agent that cannot be used, and sends a prompt.
 #[track_caller]
-fn check_unusable(script: &str, lines: &[&str]) {
-    let nvim = Project::new()
-        .agent("scripted", script)
-        .config("request_timeout", json!(0.3))
-        .start();
+fn begin(project: Project, script: &str) -> Nvim {
+    let nvim = project.agent("scripted", script).start();
     nvim.lua(
         "require('acp').open() require('acp').prompt('a prompt')",
         (),
     );
+    nvim
+}
+
+/// Checks an agent that cannot be used: its chat has these lines, and its process has ended.
+#[track_caller]
+fn check_unusable(nvim: Nvim, lines: &[&str]) {
     wait_phase(&nvim, "dead");
     for line in lines {
         wait_said(&nvim, line);
@@ -171,32 +174,47 @@ fn check_unusable(script: &str, lines: &[&str]) {
 
 #[test]
 fn an_agent_that_never_answers_is_given_up() {
+    let short = Project::new().config("request_timeout", json!(0.3));
     check_unusable(
-        r#"{"defaults":{"initialize":false}}"#,
+        begin(short, r#"{"defaults":{"initialize":false}}"#),
         &["The agent \"scripted\" has not answered initialize for 0.3 seconds and was stopped."],
     );
+    let script = r#"{"defaults":{"session/new":false}}
+{"expect":"initialize","as":"i"}
+{"signal_file":"${script_dir}/../p"}
+{"wait_file":"${script_dir}/../p.go"}
+{"reply":"i"}
+{"hang":true}"#;
+    let nvim = begin(Project::new(), script);
+    crate::files::wait_pause(&nvim, "p");
+    // Only the next request has so little time.
+    nvim.lua("require('acp').setup({ request_timeout = 0.3 })", ());
+    crate::files::go_on(&nvim, "p");
     check_unusable(
-        r#"{"defaults":{"session/new":false}}"#,
+        nvim,
         &["The agent \"scripted\" has not answered session/new for 0.3 seconds and was stopped."],
     );
 }
 
 #[test]
 fn another_protocol_version_is_refused() {
+    let script = r#"{"defaults":{"initialize":{"protocolVersion":99}}}"#;
     check_unusable(
-        r#"{"defaults":{"initialize":{"protocolVersion":99}}}"#,
+        begin(Project::new(), script),
         &["speaks version 99 of the Agent Client Protocol"],
     );
 }
 
 #[test]
 fn an_agent_that_refuses_to_initialize_is_quoted() {
+    let script = r#"{"defaults":{"initialize":{"$error":{"code":-32603,"message":"no licence"}}}}"#;
     check_unusable(
-        r#"{"defaults":{"initialize":{"$error":{"code":-32603,"message":"no licence"}}}}"#,
+        begin(Project::new(), script),
         &["The agent \"scripted\" could not be initialized: no licence"],
     );
+    let script = r#"{"defaults":{"session/new":{"$error":{"code":-32603,"message":"no room"}}}}"#;
     check_unusable(
-        r#"{"defaults":{"session/new":{"$error":{"code":-32603,"message":"no room"}}}}"#,
+        begin(Project::new(), script),
         &["The agent \"scripted\" could not open a session: no room (-32603)."],
     );
 }

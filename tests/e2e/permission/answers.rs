@@ -34,7 +34,7 @@ fn several_wait_in_a_queue_and_are_answered_in_any_order() {
     answer(&nvim, 3, "reject_once");
     nvim.wait_text("+1 more");
     answer(&nvim, 1, "allow_always");
-    nvim.wait("the second question", || asked(&nvim)[0].contains("Second"));
+    wait_asked(&nvim, "Second");
     answer(&nvim, 2, "allow_once");
     wait_closed(&nvim);
     nvim.wait_script("scripted");
@@ -46,17 +46,64 @@ fn a_key_meant_for_one_question_does_not_answer_the_next() {
     let nvim = start(THREE);
     ask(&nvim);
     nvim.wait_text("+2 more");
-    press(&nvim, "2");
-    nvim.wait("the second question", || asked(&nvim)[0].contains("Second"));
+    press(&nvim, "ay");
+    wait_asked(&nvim, "Second");
     // The same key pressed again by mistake.
-    nvim.keys("2");
+    nvim.keys("2<Esc>");
     assert_eq!(list(&nvim).as_array().unwrap().len(), 2);
-    assert_eq!(here(&nvim), "acp-permission");
+    assert_eq!(here(&nvim), "acp-input");
     press(&nvim, "1");
-    nvim.wait("the third question", || asked(&nvim)[0].contains("Third"));
+    wait_asked(&nvim, "Third");
     press(&nvim, "3");
     wait_closed(&nvim);
     nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_key_pressed_as_another_question_takes_the_place_answers_nothing() {
+    let nvim = start(
+        r#"{"permission":{"toolCallId":"a","title":"First"},"id":"x-1","as":"q1"}
+{"permission":{"toolCallId":"b","title":"Second"},"as":"q2"}
+{"wait_file":"${cwd}/../back"}
+{"notify":"$/cancel_request","params":{"requestId":"x-1"}}
+{"await":"q2","choice":"allow_once"}"#,
+    );
+    ask(&nvim);
+    nvim.wait_text("+1 more");
+    go(&nvim);
+    std::fs::write(nvim.project.root().join("back"), "").unwrap();
+    wait_asked(&nvim, "Second");
+    assert_eq!(here(&nvim), "acp-permission");
+    nvim.keys("y");
+    assert_eq!(list(&nvim).as_array().unwrap().len(), 1);
+    assert!(nvim.messages().contains("This is another question now."));
+    nvim.wait("the answer", || {
+        nvim.keys("y");
+        !is_open(&nvim)
+    });
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn an_option_that_lasts_is_confirmed() {
+    let nvim = start(&RUN.replace("allow_once", "allow_always"));
+    ask(&nvim);
+    press(&nvim, "a");
+    nvim.wait_text("From now on: Always allow");
+    // Any other key than `y` leads back to the options.
+    nvim.keys("a");
+    nvim.wait_text("1 y  Allow once");
+    nvim.keys("2");
+    nvim.wait_text("From now on: Always allow");
+    nvim.keys("n");
+    nvim.wait_text("1 y  Allow once");
+    assert_eq!(list(&nvim).as_array().unwrap().len(), 1);
+    nvim.keys("2y");
+    nvim.wait_script("scripted");
+    wait_closed(&nvim);
+    assert_eq!(nvim.messages(), "");
     nvim.quit();
 }
 
@@ -73,7 +120,7 @@ fn an_agent_can_withdraw_a_question() {
     ask(&nvim);
     nvim.wait_text("+1 more");
     std::fs::write(nvim.project.root().join("back"), "").unwrap();
-    nvim.wait("the second question", || asked(&nvim)[0].contains("Second"));
+    wait_asked(&nvim, "Second");
     press(&nvim, "1");
     nvim.wait_script("scripted");
     nvim.quit();
@@ -122,8 +169,7 @@ fn ctrl_c_in_the_window_cancels_the_turn() {
 {"await":"q","choice":"cancelled"}"#,
     );
     ask(&nvim);
-    wait_focus(&nvim);
-    nvim.keys("<C-c>");
+    press(&nvim, "<C-c>");
     wait_closed(&nvim);
     nvim.wait_script("scripted");
     nvim.quit();

@@ -1,20 +1,17 @@
-//! The permission window: its content, when it takes the focus, and its answers.
+//! The permission window: its content and place, the step to it, and its answers.
 
 mod answers;
 mod focus;
 mod odd;
+mod place;
+mod robot;
 mod rules;
 mod shown;
-
-use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
-use super::talk::{self, ended, here, open, status, wait_phase, wait_said, windows};
-
-/// How long the window ignores keys after it has appeared.
-const REST: Duration = Duration::from_millis(300);
+use super::talk::{self, here, open, status, wait_phase, wait_said, windows};
 
 /// Returns a Neovim whose agent runs `ask` (a step of a script whose answer is awaited as `q`) once
 /// the file `ask` exists.
@@ -54,11 +51,12 @@ fn wait_closed(nvim: &Nvim) {
     nvim.wait("the window to close", || !is_open(nvim));
 }
 
+/// Goes to the window.
 #[track_caller]
-fn wait_focus(nvim: &Nvim) {
-    nvim.wait("the window to have the focus", || {
-        here(nvim) == "acp-permission"
-    });
+fn go(nvim: &Nvim) {
+    nvim.wait("the window", || is_open(nvim));
+    nvim.cmd("Acp permission");
+    assert_eq!(here(nvim), "acp-permission");
 }
 
 /// Returns the lines of the permission window.
@@ -77,23 +75,20 @@ fn asked(nvim: &Nvim) -> Vec<String> {
     serde_json::from_value(lines).expect("lines are strings")
 }
 
-/// Checks for a while that the window does not get the focus.
+/// Waits until the window asks about the call with this title.
 #[track_caller]
-fn check_no_focus(nvim: &Nvim) {
-    let start = Instant::now();
-    nvim.wait("twice the rest time", || {
-        assert_ne!(here(nvim), "acp-permission", "{}", nvim.screen().text());
-        start.elapsed() > REST * 2
+fn wait_asked(nvim: &Nvim, title: &str) {
+    nvim.wait(&format!("the question {title:?}"), || {
+        let lines = asked(nvim);
+        lines.first().is_some_and(|line| line.contains(title))
     });
 }
 
-/// Presses a key once the window accepts keys.
+/// Goes to the window and presses keys there.
 #[track_caller]
-pub fn press(nvim: &Nvim, key: &str) {
-    wait_focus(nvim);
-    let since = Instant::now();
-    nvim.wait("the window to accept keys", || since.elapsed() > REST);
-    nvim.keys(key);
+pub fn press(nvim: &Nvim, keys: &str) {
+    go(nvim);
+    nvim.keys(keys);
 }
 
 /// Answers through the API.

@@ -1,6 +1,7 @@
 //! Odd text in a question, and questions that cannot be drawn.
 
 use super::*;
+use crate::overview;
 
 #[test]
 fn each_option_has_its_line_whatever_is_in_its_name() {
@@ -48,18 +49,7 @@ fn every_view_shows_a_name_with_a_line_break() {
     nvim.cmd("Acp review");
     nvim.wait_text("a^Jb +1");
     nvim.keys("q");
-    nvim.lua(
-        "vim.ui.select = function(items, opts)
-          _G.listed = vim.tbl_map(opts.format_item or tostring, items)
-        end",
-        (),
-    );
-    nvim.cmd("Acp sessions");
-    nvim.wait("the list of sessions", || {
-        nvim.lua("return _G.listed", ())
-            .to_string()
-            .contains("a^@ name")
-    });
+    overview::list(&nvim, "a^@ name");
     assert_eq!(nvim.messages().matches("internal error").count(), 0);
     nvim.wait_script("scripted");
     nvim.quit();
@@ -74,6 +64,8 @@ fn start_failing(failure: &str) -> Nvim {
         .file("a.txt", "one\n")
         .agent("scripted", &script)
         .env("ACP_TEST_PANIC", failure)
+        // Room for several messages; otherwise Neovim waits for a key.
+        .before("set cmdheight=5")
         .start();
     nvim.cmd("edit a.txt");
     nvim.lua(
@@ -92,7 +84,7 @@ fn a_question_that_fails_once_is_drawn_without_highlights() {
     let nvim = start_failing("drawing the question");
     nvim.wait_text("$ cargo test --all");
     assert_eq!(
-        nvim.screen().groups_of("$ cargo test --all"),
+        nvim.drawn().groups_of("$ cargo test --all"),
         ["NormalFloat"]
     );
     press(&nvim, "y");
@@ -105,7 +97,12 @@ fn a_question_that_fails_once_is_drawn_without_highlights() {
 fn a_question_that_cannot_be_drawn_is_asked_in_a_list() {
     let nvim = start_failing("drawing the question=2");
     let items = "return _G.listed and _G.listed.items";
-    nvim.wait("the list", || !nvim.lua(items, ()).is_null());
+    nvim.wait("the message", || {
+        nvim.messages()
+            .contains(":Acp permission asks it in a list")
+    });
+    assert!(nvim.lua(items, ()).is_null());
+    nvim.cmd("Acp permission");
     assert_eq!(
         nvim.lua(items, ()),
         json!(["Allow once", "Always allow", "Reject", "Always reject"])

@@ -18,9 +18,9 @@ fn a_command_is_shown_in_full_with_its_options() {
             " 4 s  Always reject",
         ]
     );
-    wait_focus(&nvim);
     nvim.wait_text("scripted asks for permission");
-    insta::assert_snapshot!(nvim.screen().rows()[9..18].join("\n"));
+    nvim.wait_text("press <Esc> and a key to answer");
+    insta::assert_snapshot!(nvim.drawn().rows()[10..25].join("\n"));
     let groups = |text: &str| nvim.screen().groups_of(text);
     assert_eq!(groups("$ cargo test --all"), ["NormalFloat+String"]);
     assert_eq!(groups("1 y  Allow once"), ["NormalFloat+DiagnosticOk"]);
@@ -50,9 +50,11 @@ fn check_answer(keys: &str, option: &str) {
 fn options_are_chosen_by_number_letter_and_cursor() {
     check_answer("1", "allow_once");
     check_answer("4", "reject_always");
-    check_answer("a", "allow_always");
+    check_answer("ay", "allow_always");
+    check_answer("2y", "allow_always");
     check_answer("n", "reject_once");
     check_answer("Gk<CR>", "reject_once");
+    check_answer("Gkk<CR>y", "allow_always");
 }
 
 #[test]
@@ -81,8 +83,7 @@ fn each_of_several_diffs_is_shown() {
             " 1 y  Allow once",
         ]
     );
-    nvim.wait_text("+ one 2");
-    assert_eq!(nvim.screen().groups_of("+ new"), ["NormalFloat+DiffAdd"]);
+    assert_eq!(nvim.drawn().groups_of("+ new"), ["NormalFloat+DiffAdd"]);
     press(&nvim, "1");
     nvim.wait_script("scripted");
     nvim.quit();
@@ -109,13 +110,18 @@ fn a_diff_of_five_thousand_lines_can_be_read_and_answered() {
     ));
     ask(&nvim);
     nvim.wait_text("+ changed 0");
-    // The options are below the window's last line, so its border shows them.
-    nvim.wait_text("1/y Allow once");
-    wait_focus(&nvim);
-    nvim.keys("G");
+    // The options are in front of the window's last rows.
+    nvim.wait_text(" 4 s  Always reject");
+    press(&nvim, "G");
+    nvim.wait("the mark to go", || !nvim.screen().has("more below"));
     nvim.wait_text(" 4 s  Always reject");
     nvim.keys("gg");
-    press(&nvim, "y");
+    nvim.wait_text("+ changed 0");
+    nvim.wait_text(" 4 s  Always reject");
+    nvim.wait("the answer", || {
+        nvim.keys("y");
+        !is_open(&nvim)
+    });
     nvim.wait_script("scripted");
     nvim.quit();
 }
@@ -147,9 +153,9 @@ fn options_of_any_kind_and_number_can_be_chosen() {
     ask(&nvim);
     assert_eq!(
         asked(&nvim)[2..],
-        [" 1 e  Explode", " 2 y  Yes", " 3 s  Yes, here", " 4    ??"]
+        [" 1 y  Yes", " 2 e  Yes, here", " 3    ??", " 4 x  Explode"]
     );
-    press(&nvim, "e");
+    press(&nvim, "x");
     nvim.wait_script("scripted");
     nvim.quit();
 }
@@ -158,14 +164,13 @@ fn options_of_any_kind_and_number_can_be_chosen() {
 fn the_window_follows_the_user_into_another_tab_page() {
     let nvim = start(RUN);
     ask(&nvim);
-    wait_focus(&nvim);
-    nvim.keys("q");
+    press(&nvim, "q");
     nvim.cmd("tabnew");
     nvim.wait("the window", || is_open(&nvim));
     nvim.cmd("tabprevious");
     nvim.wait("the window", || is_open(&nvim));
     nvim.cmd("tabonly | Acp permission");
-    press(&nvim, "1");
+    nvim.keys("1");
     nvim.wait_script("scripted");
     nvim.quit();
 }
@@ -174,12 +179,11 @@ fn the_window_follows_the_user_into_another_tab_page() {
 fn a_closed_window_can_be_opened_again() {
     let nvim = start(RUN);
     ask(&nvim);
-    wait_focus(&nvim);
-    nvim.keys(":q<CR>");
+    press(&nvim, ":q<CR>");
     wait_closed(&nvim);
     assert_eq!(status(&nvim)["phase"], "waiting");
     nvim.cmd("Acp permission");
-    press(&nvim, "1");
+    nvim.keys("1");
     nvim.wait_script("scripted");
     nvim.quit();
 }
@@ -227,7 +231,10 @@ fn what_goes_on_below_is_marked_and_allowed_only_after_its_end_was_shown() {
     });
     nvim.keys("gg");
     nvim.wait_text("$ git status");
-    nvim.keys("y");
+    nvim.wait("the answer", || {
+        nvim.keys("y");
+        !is_open(&nvim)
+    });
     wait_said(&nvim, "answered");
     nvim.wait_script("scripted");
     nvim.quit();
@@ -239,13 +246,22 @@ fn a_line_higher_than_the_window_is_shown_part_by_part() {
     nvim.wait_text("$ echo x x");
     nvim.wait_text("⋯ more below");
     press(&nvim, "y");
-    let frame = "return vim.inspect(vim.api.nvim_win_get_config(0).footer)";
-    while nvim.lua(frame, ()).to_string().contains("more below") {
+    let more = "local buf = vim.fn.bufnr(vim.g.options_buf)
+        return vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1]";
+    let find = "for _, win in ipairs(vim.api.nvim_list_wins()) do
+          local buf = vim.api.nvim_win_get_buf(win)
+          if vim.bo[buf].filetype == 'acp-options' then vim.g.options_buf = buf end
+        end";
+    nvim.lua(find, ());
+    while nvim.lua(more, ()).to_string().contains("more below") {
         nvim.keys("y");
     }
     nvim.wait_text("evil");
     assert!(is_open(&nvim));
-    press(&nvim, "y");
+    nvim.wait("the answer", || {
+        nvim.keys("y");
+        !is_open(&nvim)
+    });
     wait_said(&nvim, "answered");
     nvim.wait_script("scripted");
     nvim.quit();

@@ -85,6 +85,7 @@ fn opencode_asks_before_its_input_arrives() {
     let nvim = asked(script);
     wait_asked(&nvim);
     crate::files::go_on(&nvim, "asked");
+    nvim.cmd("Acp permission");
     nvim.wait_text("gf shows it in the file");
     nvim.keys("gf");
     nvim.wait_text("proposed 3/3");

@@ -94,7 +94,7 @@ fn edits_the_user_makes_in_between_stay() {
 }
 
 #[test]
-fn a_question_without_a_clear_option_gets_the_focus() {
+fn a_question_without_a_clear_option_stays_and_takes_no_key() {
     let mut ask = permission("t", &[diff("a.txt", Some(OLD), NEW)]);
     ask["options"] = json!([
         { "optionId": "a", "name": "Always", "kind": "allow_always" },
@@ -107,7 +107,12 @@ fn a_question_without_a_clear_option_gets_the_focus() {
     let nvim = asked(script);
     to_file(&nvim);
     nvim.keys("4G\\r\\A");
-    press(&nvim, "1");
+    nvim.wait("the message", || {
+        nvim.messages()
+            .contains("Choose an option in the question (:Acp permission)")
+    });
+    assert_eq!(here(&nvim), "text");
+    press(&nvim, "1y");
     nvim.wait_script("agent");
     wait_lines(&nvim, &lines(MIXED));
     nvim.quit();

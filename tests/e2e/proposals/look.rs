@@ -16,6 +16,8 @@ fn alone(text: &str, diffs: &[Json]) -> Nvim {
     let nvim = start(project, "a.txt");
     talk::prompt(&nvim, "go");
     to_file(&nvim);
+    // A question that was left shows little.
+    press(&nvim, "q");
     nvim.cmd("only");
     nvim.wait("the screen to be drawn", || {
         let screen = nvim.screen();
@@ -29,9 +31,7 @@ fn alone(text: &str, diffs: &[Json]) -> Nvim {
 /// Compares the upper rows of the screen with the test's snapshot.
 macro_rules! check {
     ($nvim:expr, $rows:expr) => {
-        $nvim.lua("vim.cmd.redraw()", ());
-        $nvim.mode();
-        let shown = $nvim.screen().dump($rows).replace("SignColumn+", "");
+        let shown = $nvim.drawn().dump($rows).replace("SignColumn+", "");
         if $nvim.is_pictured() {
             insta::assert_snapshot!(shown);
         }
@@ -50,11 +50,13 @@ fn the_question_makes_room_for_the_file() {
     let script = Script::new()
         .step(permission("t", &[diff("a.txt", Some("two"), "TWO")]))
         .step(json!({ "await": "t" }));
-    let nvim = asked_in(Project::new().size(80, 24), script);
+    let nvim = asked_in(Project::new().size(100, 24), script);
     to_file(&nvim);
     nvim.wait_text("proposed 1/1");
+    nvim.wait_text("+ TWO");
+    press(&nvim, "q");
     nvim.wait("the smaller window", || !nvim.screen().has("+ TWO"));
-    insta::assert_snapshot!(nvim.screen().rows()[..22].join("\n"));
+    insta::assert_snapshot!(nvim.drawn().rows()[..22].join("\n"));
     // The command shows the full question.
     nvim.cmd("Acp permission");
     nvim.wait_text("+ TWO");

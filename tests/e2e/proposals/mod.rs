@@ -55,23 +55,19 @@ fn asked_in(project: Project, script: Script) -> Nvim {
     nvim
 }
 
-/// Waits for the permission window, leaves it, and goes to the file.
+/// Waits for the permission window and goes to the file.
 #[track_caller]
 fn to_file(nvim: &Nvim) {
     wait_asked(nvim);
-    nvim.keys("q");
-    nvim.wait("the window to lose the focus", || {
-        here(nvim) != "acp-permission"
-    });
     nvim.cmd("wincmd t");
     wait_shown(nvim);
 }
 
-/// Waits until the permission window has the focus.
+/// Waits for the permission window.
 #[track_caller]
 fn wait_asked(nvim: &Nvim) {
-    nvim.wait("the window to have the focus", || {
-        here(nvim) == "acp-permission"
+    nvim.wait("the window", || {
+        windows(nvim).contains(&"acp-permission".to_owned())
     });
 }
 

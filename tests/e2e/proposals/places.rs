@@ -26,14 +26,13 @@ fn wait_file_name(nvim: &Nvim, name: &str) {
 fn a_key_goes_to_the_first_file_and_then_to_the_next() {
     let nvim = asked_in(project(), elsewhere());
     wait_asked(&nvim);
+    nvim.cmd("Acp permission");
     nvim.wait_text("gf shows it in the file");
     nvim.keys("gf");
     wait_file_name(&nvim, "b.txt");
     nvim.wait_text("b proposed 1/1");
     assert_eq!(nvim.lua("return vim.fn.line('.')", ()), 2);
-    nvim.cmd("Acp permission");
-    wait_asked(&nvim);
-    nvim.keys("o");
+    press(&nvim, "o");
     wait_file_name(&nvim, "new.txt");
     nvim.wait_text("proposed 1/1");
     nvim.wait_text("second");
@@ -59,7 +58,6 @@ fn a_key_goes_to_the_first_file_and_then_to_the_next() {
 fn a_chat_alone_gets_a_window_beside_it() {
     let nvim = asked_in(project(), elsewhere());
     wait_asked(&nvim);
-    nvim.keys("q");
     nvim.lua(
         "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
           local buf = vim.api.nvim_win_get_buf(win)
@@ -68,7 +66,7 @@ fn a_chat_alone_gets_a_window_beside_it() {
         (),
     );
     nvim.cmd("Acp permission");
-    wait_asked(&nvim);
+    nvim.wait_text("gf shows it in the file");
     nvim.keys("gf");
     wait_file_name(&nvim, "b.txt");
     nvim.wait_text("b proposed 1/1");
@@ -122,7 +120,7 @@ fn a_diff_that_does_not_apply_is_reported_and_shown_unchanged() {
         .step(answer("t", "allow_once"));
     let nvim = asked(script);
     wait_asked(&nvim);
-    nvim.wait_text("Does not fit what is there: the text is not in a.txt.");
+    nvim.wait_text("Does not fit what is there: the text");
     nvim.wait_text("- nowhere");
     nvim.wait_text("+ here");
     check_nothing_proposed(&nvim);
@@ -145,6 +143,8 @@ fn a_snippet_of_a_file_with_other_line_ends_is_found() {
         script,
     );
     wait_asked(&nvim);
+    nvim.cmd("Acp permission");
+    nvim.wait_text("gf shows it in the file");
     nvim.keys("gf");
     wait_file_name(&nvim, "dos.txt");
     nvim.wait_text("two proposed 1/1");

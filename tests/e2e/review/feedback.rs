@@ -36,9 +36,7 @@ fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
     let blocks = json!([{ "type": "text", "text": "go" }, text]);
     let nvim = rejected(Project::new(), blocks);
     nvim.wait_text("1 rejected hunk in a.txt: reported with");
-    nvim.lua("vim.cmd.redraw()", ());
-    nvim.mode();
-    let screen = nvim.screen();
+    let screen = nvim.drawn();
     if nvim.is_pictured() {
         insta::assert_snapshot!(screen.dump(0..screen.height - 2));
     }

@@ -35,11 +35,8 @@ fn only(nvim: &Nvim) {
 /// Compares the screen with the test's snapshot.
 macro_rules! check {
     ($nvim:expr) => {
-        // What a request draws has arrived once the next request is answered.
-        $nvim.lua("vim.cmd.redraw()", ());
-        $nvim.mode();
         // Leave out the status line, which is not part of the review.
-        let screen = $nvim.screen();
+        let screen = $nvim.drawn();
         // Before 0.11 Neovim showed only a sign's own group.
         let shown = screen.dump(0..screen.height - 2).replace("SignColumn+", "");
         insta::assert_snapshot!(shown);
@@ -251,5 +248,46 @@ fn parts_of_the_look_can_be_switched_off() {
     let nvim = reviewed_in(project, OLD, NEW);
     only(&nvim);
     check!(nvim);
+    nvim.quit();
+}
+
+#[test]
+fn removed_lines_do_not_shift_a_window_in_diff_mode() {
+    let nvim = alone("set nomore", OLD, NEW);
+    let virtual_lines = || {
+        nvim.lua(
+            "local space = vim.api.nvim_create_namespace('acp_review')
+            return #vim.tbl_filter(function(mark)
+                return mark[4].virt_lines ~= nil
+            end, vim.api.nvim_buf_get_extmarks(0, space, 0, -1, { details = true }))",
+            (),
+        )
+    };
+    nvim.wait("removed lines", || virtual_lines() != 0);
+    nvim.cmd("diffthis");
+    nvim.wait("no removed lines", || virtual_lines() == 0);
+    nvim.cmd("diffoff");
+    nvim.wait("removed lines again", || virtual_lines() != 0);
+    nvim.quit();
+}
+
+#[test]
+fn what_is_decided_about_has_colours_without_termguicolors() {
+    let nvim = reviewed_in(Project::new(), OLD, NEW);
+    let plain = nvim.lua(
+        "vim.o.termguicolors = false
+        local plain = {}
+        for _, name in ipairs({ 'Add', 'AddWord', 'Delete', 'DeleteWord', 'Conflict', 'Proposed',
+          'ProposedAdd', 'ProposedDelete', 'Sign', 'SignDelete', 'Hint', 'AgentMark', 'Allow',
+          'Reject', 'FormField', 'FormMistake', 'Warning', 'Error' }) do
+          local group = vim.api.nvim_get_hl(0, { name = 'Acp' .. name, link = false })
+          if not (group.ctermfg or group.ctermbg or group.cterm) then
+            table.insert(plain, name)
+          end
+        end
+        return plain",
+        (),
+    );
+    assert_eq!(plain, json!([]));
     nvim.quit();
 }

@@ -54,12 +54,10 @@ fn a_turn_is_undone_after_confirmation_and_restored() {
             if kind == 'acp-chat' or kind == 'acp-input' then
                 vim.api.nvim_win_close(win, true)
             end
-        end
-        vim.cmd.redraw()",
+        end",
         (),
     );
-    nvim.mode();
-    let screen = nvim.screen();
+    let screen = nvim.drawn();
     if nvim.is_pictured() {
         insta::assert_snapshot!(screen.dump(0..screen.height - 2));
     }

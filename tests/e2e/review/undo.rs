@@ -22,6 +22,7 @@ fn wait_count(nvim: &Nvim, count: usize) {
 fn undoing_a_reject_restores_text_and_hunk() {
     let nvim = reviewed(OLD, NEW);
     nvim.keys("4G\\r");
+    nvim.wait("the old line", || nvim.buf_lines(0)[3] == "four");
     wait_count(&nvim, 3);
     nvim.keys("u");
     wait_lines(&nvim, &lines(NEW));
@@ -100,6 +101,7 @@ fn an_acceptance_survives_an_unrelated_undo() {
 fn going_back_in_time_past_everything_is_fine() {
     let nvim = reviewed(OLD, NEW);
     nvim.keys("\\R");
+    wait_lines(&nvim, &lines(OLD));
     wait_count(&nvim, 0);
     nvim.keys("Gouser<Esc>");
     nvim.cmd("earlier 99");

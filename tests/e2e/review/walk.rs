@@ -1,23 +1,24 @@
 //! Moving from hunk to hunk, across files and from any window.
 
+use std::rc::Rc;
+
 use serde_json::json;
 
-use super::{NEW, OLD, reviewed, row};
-use crate::files::{Script, last_turn, start};
+use super::{NEW, OLD, reviewed, row, wait_shown};
+use crate::files::{Script, last_turn, open, start};
 use crate::harness::{Nvim, Project};
 
 /// Has the agent change three files; the first is in the current window.
 #[track_caller]
-fn three_files(init: &str) -> Nvim {
+fn three_files(project: Project) -> Nvim {
     let script = Script::new()
         .writes("a.txt", NEW)
         .writes("b.txt", "b\nb\nB\n")
         .writes("c.txt", "C\nc\nc\nC\n");
-    let project = Project::new()
+    let project = project
         .file("a.txt", OLD)
         .file("b.txt", "b\nb\nb\n")
         .file("c.txt", "c\nc\nc\nc\n")
-        .before(init)
         .agent("agent", &script.done());
     let nvim = start(project, "a.txt");
     last_turn(&nvim);
@@ -65,8 +66,42 @@ fn keys_go_through_the_hunks_of_a_file_and_wrap_around() {
 }
 
 #[test]
+fn a_decision_goes_on_to_the_next_hunk_if_the_user_wants_that() {
+    let project = Project::new().before("set nomore");
+    let nvim = three_files(project.config("review", json!({ "advance": true })));
+    nvim.wait_text("4/4");
+    check_walk(
+        &nvim,
+        &[
+            ("gg]a", "a.txt", 1),
+            ("\\a", "a.txt", 3),
+            ("\\r", "a.txt", 5),
+            ("\\a", "a.txt", 6),
+            ("\\a", "b.txt", 2),
+        ],
+    );
+    wait_shown(&nvim);
+    check_walk(&nvim, &[("\\a", "c.txt", 0)]);
+    wait_shown(&nvim);
+    // The last one has no next one.
+    check_walk(&nvim, &[("\\a", "c.txt", 3), ("\\a", "c.txt", 3)]);
+    nvim.wait("no hunk", || {
+        nvim.lua("return #require('acp').review.hunks()", ()) == 0
+    });
+    assert_eq!(row(&nvim), 3);
+    // Each decision is taken back, the accepted ones as well.
+    for left in [1, 2, 3, 4] {
+        nvim.keys(":Acp undo<CR>");
+        nvim.wait("a hunk to come back", || {
+            nvim.lua("return #require('acp').review.hunks()", ()) == left
+        });
+    }
+    nvim.quit();
+}
+
+#[test]
 fn keys_go_from_file_to_file() {
-    let nvim = three_files("set nomore");
+    let nvim = three_files(Project::new().before("set nomore"));
     nvim.wait_text("4/4");
     check_walk(
         &nvim,
@@ -86,7 +121,7 @@ fn keys_go_from_file_to_file() {
 
 #[test]
 fn next_goes_from_the_chat_to_a_window_with_a_file() {
-    let nvim = three_files("set nomore");
+    let nvim = three_files(Project::new().before("set nomore"));
     nvim.cmd("AcpChat");
     nvim.wait("the chat", || {
         nvim.lua("return vim.bo.filetype", ()) == "acp-input"
@@ -100,7 +135,7 @@ fn next_goes_from_the_chat_to_a_window_with_a_file() {
 
 #[test]
 fn a_chat_alone_gets_a_window_beside_it() {
-    let nvim = three_files("set nomore");
+    let nvim = three_files(Project::new().before("set nomore"));
     nvim.cmd("AcpChat");
     nvim.keys("<C-\\><C-n>");
     nvim.lua(
@@ -118,7 +153,7 @@ fn a_chat_alone_gets_a_window_beside_it() {
 
 #[test]
 fn unsaved_text_does_not_prevent_a_jump() {
-    let nvim = three_files("set nohidden");
+    let nvim = three_files(Project::new().before("set nohidden"));
     nvim.wait_text("4/4");
     nvim.keys("Gounsaved<Esc>");
     check_walk(&nvim, &[(":Acp next<CR>", "b.txt", 2)]);
@@ -132,7 +167,7 @@ fn unsaved_text_does_not_prevent_a_jump() {
 
 #[test]
 fn a_window_that_shows_the_file_is_used() {
-    let nvim = three_files("set nomore");
+    let nvim = three_files(Project::new().before("set nomore"));
     nvim.cmd("topleft split b.txt");
     nvim.cmd("wincmd w");
     let windows = nvim.lua("return #vim.api.nvim_list_wins()", ());
@@ -169,7 +204,7 @@ fn a_jump_without_hunks_shows_a_message() {
 
 #[test]
 fn the_quickfix_list_has_every_hunk() {
-    let nvim = three_files("set nomore");
+    let nvim = three_files(Project::new().before("set nomore"));
     nvim.cmd("Acp review!");
     let list = nvim.lua(
         "return vim.tbl_map(function(item)
@@ -187,5 +222,33 @@ fn the_quickfix_list_has_every_hunk() {
         ["c.txt", 4]
     ]);
     assert_eq!(list, expected);
+    nvim.quit();
+}
+
+#[test]
+fn a_hunk_in_a_file_with_a_swap_file_asks_nothing_and_says_what_to_do() {
+    let script = Script::new().writes("b.txt", "b\nB\n");
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .file("b.txt", "b\nb\n")
+        .before("set nomore")
+        .agent("agent", &script.done());
+    let project = Rc::new(project);
+    let mut crashed = Nvim::start(Rc::clone(&project));
+    crashed.cmd("edit b.txt");
+    crashed.keys("ounsaved<Esc>:preserve<CR>");
+    assert_eq!(crashed.mode(), "n");
+    crashed.kill();
+    let nvim = Nvim::start(project);
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    last_turn(&nvim);
+    nvim.wait("the hunk", || {
+        nvim.lua("return #require('acp').review.hunks()", ()) == 1
+    });
+    nvim.keys(":Acp next<CR>");
+    nvim.wait_text("has a swap file");
+    assert!(!nvim.blocked());
+    assert_eq!(nvim.lua("return vim.fn.expand('%:t')", ()), "a.txt");
     nvim.quit();
 }

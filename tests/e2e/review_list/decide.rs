@@ -3,12 +3,19 @@
 use super::{changed, listed, wait_at};
 use crate::harness::{Nvim, Project};
 use crate::review::{row, wait_file};
+use crate::talk;
 
 /// Waits until there are `count` hunks.
 #[track_caller]
 fn wait_count(nvim: &Nvim, count: usize) {
     let all = "return #require('acp').review.hunks()";
     nvim.wait(&format!("{count} hunks"), || nvim.lua(all, ()) == count);
+}
+
+/// Waits until the list has the focus.
+#[track_caller]
+fn wait_list(nvim: &Nvim) {
+    nvim.wait("the list", || talk::here(nvim) == "acp-review");
 }
 
 #[test]
@@ -77,7 +84,8 @@ fn jumping_leads_to_the_hunk_and_leaves_the_list_open() {
     nvim.wait("the hunk", || {
         nvim.lua("return vim.fn.expand('%:t')", ()) == "a.txt" && row(&nvim) == 4
     });
-    assert!(nvim.screen().has("3 files"));
+    let shown = talk::windows(&nvim);
+    assert!(shown.contains(&"acp-review".to_owned()), "{shown:?}");
     let windows = nvim.lua("return #vim.api.nvim_list_wins()", ());
     nvim.cmd("Acp review");
     wait_at(&nvim, "FIVE");
@@ -124,13 +132,14 @@ fn closing_the_list_closes_the_preview() {
     let windows = nvim.lua("return #vim.api.nvim_list_wins()", ());
     for close in ["q", ":close<CR>", ":bwipeout<CR>"] {
         nvim.cmd("Acp review");
-        nvim.wait_text("3 files");
+        wait_list(&nvim);
         nvim.keys(close);
         nvim.wait("the old windows", || {
             nvim.lua("return #vim.api.nvim_list_wins()", ()) == windows
         });
     }
     nvim.cmd("Acp review");
+    wait_list(&nvim);
     nvim.keys("pp");
     nvim.keys("p");
     nvim.wait("one more window", || {

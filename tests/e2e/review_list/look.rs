@@ -7,9 +7,7 @@ use crate::harness::{Nvim, Project};
 /// Compares the screen with the test's snapshot.
 macro_rules! check {
     ($nvim:expr) => {
-        $nvim.lua("vim.cmd.redraw()", ());
-        $nvim.mode();
-        let screen = $nvim.screen();
+        let screen = $nvim.drawn();
         if $nvim.is_pictured() {
             insta::assert_snapshot!(screen.dump(0..screen.height - 2));
         }

@@ -10,7 +10,7 @@ use crate::review::{wait_file, wait_window_closed};
 const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
 const NEW: &str = "one\nTWO\nthree\nfour\nfive\nsix\nSEVEN\neight\n";
 
-/// The first of the agent's two hunks, as `git add --patch` would stage it.
+/// The agent's first hunk, as `git add --patch` would stage it.
 const FIRST: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n";
 
 /// Has the agent change two lines of a committed file with a command, followed by `then`.
@@ -88,6 +88,26 @@ fn of_two_hunks_only_the_committed_one_is_accepted() {
     );
     wait_review(&nvim, 0, 0);
     nvim.quit();
+}
+
+#[test]
+fn a_reset_puts_an_open_buffer_back_and_keeps_what_the_user_wrote() {
+    for unsaved in [false, true] {
+        let nvim = changed("true");
+        wait_hunks(&nvim, both());
+        let mut left: Vec<&str> = OLD.lines().collect();
+        if unsaved {
+            nvim.keys("Gomine<Esc>");
+            left.push("mine");
+        }
+        git(&nvim.project, &["reset", "--quiet", "--hard"]);
+        wait_lines(&nvim, &left);
+        wait_review(&nvim, 0, 0);
+        assert_eq!(nvim.lua("return vim.bo.modified", ()), unsaved);
+        // Neovim knows the file: it asks nothing.
+        nvim.cmd("write");
+        nvim.quit();
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::{list, wait_review};
-use crate::files::{Script, open, start, touch, turn, wait_lines};
+use super::{committed, git, list, wait_review};
+use crate::files::{Script, open, prompt, start, touch, turn, wait_hunks, wait_lines, wait_pause};
 use crate::harness::{Nvim, Project, procs};
 use crate::review::{wait_file, wait_shown};
 
@@ -60,12 +60,19 @@ fn kept(nvim: &Nvim) -> Vec<Vec<u8>> {
     found
 }
 
-/// Returns the number of reviews in a stored file: a magic number, a hash, and packed JSON.
+/// Returns the number of reviews in a stored file.
 fn reviews_in(file: &[u8]) -> usize {
+    stored_in(file)[1]
+        .as_array()
+        .expect("a list of reviews")
+        .len()
+}
+
+/// Returns the content of a stored file: a magic number, a hash, and packed JSON.
+fn stored_in(file: &[u8]) -> serde_json::Value {
     let packed = file.get(8 + 32..).expect("a header");
     let json = lz4_flex::block::decompress_size_prepended(packed).expect("packed bytes");
-    let stored: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-    stored[1].as_array().expect("a list of reviews").len()
+    serde_json::from_slice(&json).expect("JSON")
 }
 
 /// Kills Neovim and its agent, as the system would.
@@ -120,6 +127,52 @@ fn a_review_continues_after_a_kill() {
     check_all(again(kill(nvim), (3, 4)));
 }
 
+/// Ends Neovim within a turn, at which moment the agent changes files, and starts another one.
+#[track_caller]
+fn cut(end: impl FnOnce(Nvim) -> Rc<Project>) -> Nvim {
+    let script = Script::new()
+        .step(json!({ "shell": "sed -i s/two/TWO/ a.txt" }))
+        .pause("working");
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .file("gone.txt", "gone\n")
+        .file("mine.txt", "mine\n")
+        .file("notes.txt", "notes\n")
+        .before("set shortmess+=A")
+        .agent("agent", &script.done());
+    let nvim = start(project, "mine.txt");
+    prompt(&nvim);
+    wait_pause(&nvim, "working");
+    nvim.keys("ccmine again<Esc>");
+    nvim.cmd("write");
+    nvim.wait("the save to be noted", || {
+        let has_saves = |file: &Vec<u8>| stored_in(file)[2] != json!([]);
+        kept(&nvim).iter().any(has_saves)
+    });
+    let project = end(nvim);
+    again(project, (3, 4))
+}
+
+#[test]
+fn what_the_agent_does_until_its_end_is_under_review_in_the_next_neovim() {
+    let ends: [fn(Nvim) -> Rc<Project>; 2] = [kill, |nvim| {
+        let project = Rc::clone(&nvim.project);
+        nvim.quit();
+        project
+    }];
+    for end in ends {
+        let nvim = cut(|nvim| {
+            let project = Rc::clone(&nvim.project);
+            // The last moment before the end: no report of it reaches the review.
+            touch(&project.path("a.txt"), NEW);
+            touch(&project.path("new.txt"), "new\n");
+            std::fs::remove_file(project.path("gone.txt")).expect("the file");
+            end(nvim)
+        });
+        check_all(nvim);
+    }
+}
+
 #[test]
 fn earlier_decisions_and_edits_made_in_between_are_respected() {
     let nvim = changed();
@@ -151,4 +204,32 @@ fn a_review_continues_more_than_once() {
     let project = Rc::clone(&nvim.project);
     nvim.quit();
     check_all(again(project, (3, 4)));
+}
+
+#[test]
+fn a_review_is_over_when_git_has_reset_the_file_in_between() {
+    let script = Script::new().step(json!({ "shell": "sed -i -e s/two/TWO/ a.txt" }));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(committed(project), "a.txt");
+    turn(&nvim);
+    wait_review(&nvim, 1, 1);
+    wait_shown(&nvim);
+    // The line next to the hunk is the user's.
+    nvim.keys("1Gccmine<Esc>:write<CR>");
+    wait_file(&nvim, "a.txt", "mine\nTWO\nthree\nfour\nfive\nsix\n");
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    git(&project, &["reset", "--quiet", "--hard"]);
+    assert_eq!(project.read("a.txt"), OLD);
+    let nvim = Nvim::start(project);
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    nvim.wait("the stored review to be over", || {
+        kept(&nvim).iter().all(|file| reviews_in(file) == 0)
+    });
+    wait_hunks(&nvim, json!([]));
+    assert!(!nvim.screen().has("undecided changes"));
+    nvim.quit();
 }

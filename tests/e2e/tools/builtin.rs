@@ -17,7 +17,10 @@ fn allowing(tools: &[&str]) -> Project {
         .iter()
         .map(|name| ((*name).to_owned(), json!("allow")))
         .collect();
-    project().config("tools", json!({ "permissions": permissions }))
+    project().config(
+        "tools",
+        json!({ "builtin": "all", "permissions": permissions }),
+    )
 }
 
 /// Returns the data of a successful answer.
@@ -55,14 +58,13 @@ fn files_shown(nvim: &Nvim) -> Vec<String> {
     serde_json::from_value(nvim.lua(code, ())).expect("names")
 }
 
-/// Answers the form with keys, once its window accepts them.
+/// Goes to the form and answers it with keys.
 #[track_caller]
 fn answer_form(nvim: &Nvim, keys: &str) {
-    nvim.wait("the form", || talk::here(nvim) == "acp-form");
-    let since = Instant::now();
-    nvim.wait("the window to accept keys", || {
-        since.elapsed() > Duration::from_millis(300)
+    nvim.wait("the form", || {
+        windows(nvim).contains(&"acp-form".to_owned())
     });
+    nvim.cmd("Acp permission");
     nvim.keys(keys);
 }
 

@@ -125,10 +125,13 @@ fn bad_calls() -> Vec<(&'static str, Json, &'static str)> {
     ]
 }
 
-/// Answers the open question with a value that fits each field.
+/// Answers the open question, if there is one, with a value that fits each field.
 #[track_caller]
 fn answer_question(nvim: &Nvim) {
-    let open = &questions(nvim)[0];
+    let questions = questions(nvim);
+    let Some(open) = questions.first() else {
+        return;
+    };
     let fields = open["fields"].as_array().cloned().unwrap_or_default();
     let mut content = json!({});
     for field in fields {
@@ -152,7 +155,7 @@ fn call(nvim: &Nvim, client: &Client, name: &str, args: &Json) -> Json {
     let mut answer = None;
     nvim.wait(&format!("an answer to {name}"), || {
         answer = client.next(nvim);
-        if answer.is_none() && !questions(nvim).is_empty() {
+        if answer.is_none() {
             answer_question(nvim);
         }
         answer.is_some()
@@ -167,7 +170,7 @@ fn start_with_code() -> (Nvim, Client) {
     let allowed: Json = allowed.map(|name| (name, "allow")).into_iter().collect();
     let project = project()
         .file("code.txt", "alpha\nbeta alpha\n")
-        .config("tools", json!({ "permissions": allowed }));
+        .config("tools", json!({ "builtin": "all", "permissions": allowed }));
     let nvim = start(project);
     nvim.lua(
         "vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'unsaved' })",
@@ -243,6 +246,67 @@ fn invalid_arguments_are_reported_by_field_and_no_handler_runs() {
     assert_eq!(nvim.project.read("b.txt"), "four\nfive\n");
     assert_eq!(nvim.project.read("code.txt"), "alpha\nbeta alpha\n");
     nvim.quit();
+}
+
+/// Returns the tools that a session's agent is offered with this configuration.
+#[track_caller]
+fn offered(tools: &Json) -> Vec<Json> {
+    let nvim = start(project().config("tools", tools.clone()));
+    let client = Client::start(&nvim, &server(&nvim));
+    let list = client.ask(&nvim, "list");
+    nvim.quit();
+    list.as_array().expect("a list").clone()
+}
+
+#[test]
+fn the_default_tools_weigh_at_most_6_kb_in_each_request() {
+    let list = offered(&json!({}));
+    let weight: usize = list.iter().map(|tool| tool.to_string().len()).sum();
+    assert!(weight <= 6000, "{weight} bytes");
+    let names: Vec<&str> = list
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert_eq!(
+        names.join(" "),
+        "ask buffers choose confirm definition diagnostics hover references rename selection symbols"
+    );
+}
+
+#[test]
+fn the_configuration_names_the_built_in_tools() {
+    let list = offered(&json!({ "builtin": ["edit", "hover"] }));
+    let names: Vec<&Json> = list.iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["edit", "hover"]);
+}
+
+/// Names of fields that SDKs have in the classes they make of schemas.
+const TAKEN: [&str; 12] = [
+    "kind",
+    "copy",
+    "json",
+    "dict",
+    "schema",
+    "construct",
+    "validate",
+    "fields",
+    "config",
+    "data",
+    "security_risk",
+    "summary",
+];
+
+#[test]
+fn no_parameter_has_a_name_that_sdks_use_themselves() {
+    let list = offered(&json!({ "builtin": "all" }));
+    assert_eq!(list.len(), 19);
+    for tool in list {
+        let fields = tool["inputSchema"]["properties"].as_object();
+        for (field, _) in fields.into_iter().flatten() {
+            let is_taken = TAKEN.contains(&field.as_str()) || field.starts_with("model_");
+            assert!(!is_taken, "{}: {field}", tool["name"]);
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Edits of language servers: reviewed like every change of the agent's, and applied on top of the
+//! Edits of language servers: reviewed like all the agent's changes, and applied on top of the
 //! user's unsaved text.
 
 use super::super::files::{wait_hunks, wait_lines};
@@ -73,15 +73,13 @@ fn a_rename_is_reviewed_in_every_file_and_rejected_in_every_file() {
             .map(|hunk| (hunk["old"].clone(), hunk["new"].clone()))
             .collect()
     };
-    let all = nvim.lua("return require('acp').review.hunks()", ());
-    assert_eq!(
-        old_and_new(&all),
-        [
-            (json!(["🎉 one"]), json!(["🎉 uno"])),
-            (json!(["four"]), json!(["uno"])),
-        ],
-        "{all}"
-    );
+    let want = [
+        (json!(["🎉 one"]), json!(["🎉 uno"])),
+        (json!(["four"]), json!(["uno"])),
+    ];
+    nvim.wait(&format!("the hunks {want:?}"), || {
+        old_and_new(&nvim.lua("return require('acp').review.hunks()", ())) == want
+    });
     nvim.lua("require('acp').review.reject('all')", ());
     wait_lines(&nvim, &["🎉 one", "two", "three"]);
     nvim.wait("the other file", || {

@@ -23,43 +23,28 @@ use std::{fs, thread};
 
 use serde_json::{Value as Json, json};
 
-use super::harness::{Nvim, Project};
+use super::harness::{Nvim, Project, checkout, installed};
 use super::talk::{self, ended, open, said, status, wait_phase, wait_said, windows};
 
-/// How long a client may take to end.
+/// The time limit for a client to end.
 const ENDING: Duration = Duration::from_secs(5);
-
-fn checkout() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Runs a script that installs an SDK, and returns the path it prints.
-fn sdk(script: &str) -> String {
-    let output = Command::new("sh")
-        .arg(checkout().join("tools").join(script))
-        .output()
-        .expect("sh runs");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{error}");
-    let path = String::from_utf8(output.stdout).expect("a path in UTF-8");
-    path.trim().to_owned()
-}
 
 fn mcp_sdk() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
-    PATH.get_or_init(|| sdk("mcp-sdk.sh"))
+    PATH.get_or_init(|| installed("mcp-sdk.sh"))
 }
 
 fn acp_sdk() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
-    PATH.get_or_init(|| sdk("sdk-agent.sh"))
+    PATH.get_or_init(|| installed("sdk-agent.sh"))
 }
 
 /// Returns a project with two files and the agent; `more` is added to the agent's config.
 fn project_with(more: &Json) -> Project {
     let project = Project::new()
         .file("a.txt", "one\ntwo\nthree\n")
-        .file("b.txt", "four\nfive\n");
+        .file("b.txt", "four\nfive\n")
+        .config("tools", json!({ "builtin": "all" }));
     let mut spec = json!({
         "command": "node",
         "args": [checkout().join("tests/mcp/agent.mjs")],
@@ -147,10 +132,19 @@ fn variable(server: &Json, name: &str) -> String {
     value.expect("the variable").to_owned()
 }
 
-/// Defines a tool from the fields of its spec, in Lua.
+/// Defines a tool from the fields of its spec, in Lua; clients that connect later know it.
 #[track_caller]
 fn define(nvim: &Nvim, spec: &str) {
     nvim.lua(&format!("require('acp').tool({{ {spec} }})"), ());
+    // The core handles what it is asked in order.
+    nvim.lua(
+        "_G.defined = nil
+        require('acp').sessions({}, function() _G.defined = true end)",
+        (),
+    );
+    nvim.wait("the tool to be defined", || {
+        nvim.lua("return _G.defined", ()) == true
+    });
 }
 
 /// Returns the text of a tool's result.
@@ -160,11 +154,16 @@ fn text(result: &Json) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Answers the open permission request with its option of this kind.
+/// Answers the open permission request with its option of this kind, and waits until it is gone, so
+/// that it is not taken for the next one.
 #[track_caller]
 fn decide(nvim: &Nvim, kind: &str) {
-    nvim.wait("a question", || permissions(nvim).len() == 1);
-    let open = &permissions(nvim)[0];
+    let mut open = Json::Null;
+    nvim.wait("a question", || {
+        let mut all = permissions(nvim);
+        open = all.pop().unwrap_or_default();
+        open.is_object() && all.is_empty()
+    });
     let options = open["options"].as_array().cloned().unwrap_or_default();
     let option = options.into_iter().find(|option| option["kind"] == kind);
     let Some(option) = option else {
@@ -174,6 +173,9 @@ fn decide(nvim: &Nvim, kind: &str) {
         "require('acp').permission.answer(...)",
         (&open["id"], &option["optionId"]),
     );
+    nvim.wait("the question to go", || {
+        permissions(nvim).iter().all(|one| one["id"] != open["id"])
+    });
 }
 
 #[track_caller]

@@ -1,8 +1,11 @@
 //! Interrupts of a run: each asks the user for a permission or with a form, and the next run has
 //! the answer.
 //!
-//! Invariant: each interrupt gets one entry, and only a user's answer resolves it.
+//! Invariant: each interrupt gets one entry, and only a user's answer before its expiry resolves it.
 
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::wire::Wire;
@@ -35,26 +38,50 @@ impl Question {
 
 /// Asks the user about one interrupt; the result is the entry of the next run.
 pub async fn ask(wire: &Wire, session: &str, interrupt: &Value, has_forms: bool) -> Value {
-    let question = Question::of(interrupt);
-    let payload = match question {
-        Question::Approval => approval(wire, session, interrupt).await,
+    let expiry = expiry(interrupt);
+    let left = expiry.map(|at| (at - Utc::now()).to_std().unwrap_or_default());
+    let payload = match left {
+        Some(Duration::ZERO) => None,
+        left => answer(wire, session, interrupt, has_forms, left).await,
+    };
+    if payload.is_none() && expiry.is_some_and(|at| at <= Utc::now()) {
+        let why = "The agent's question has expired and was dismissed: send a prompt to go on.";
+        wire.warn(session, why);
+    }
+    entry(interrupt, payload)
+}
+
+/// Returns when an interrupt can no longer be answered; an agent need not say so.
+fn expiry(interrupt: &Value) -> Option<DateTime<Utc>> {
+    interrupt["expiresAt"].as_str()?.parse().ok()
+}
+
+/// Returns the payload of the user's answer, or nothing without one in time.
+async fn answer(
+    wire: &Wire,
+    session: &str,
+    interrupt: &Value,
+    has_forms: bool,
+    left: Option<Duration>,
+) -> Option<Value> {
+    match Question::of(interrupt) {
+        Question::Approval => approval(wire, session, interrupt, left).await,
         _ if !has_forms => {
             let why = "The agent asked for a form, which this editor does not show: the question \
                        was dismissed.";
             wire.warn(session, why);
             None
         }
-        Question::Form(schema) => form(wire, session, interrupt, schema).await,
+        Question::Form(schema) => form(wire, session, interrupt, schema, left).await,
         Question::Text => {
             let field = json!({"type": "string", "title": "Answer"});
             let schema = json!({
                 "type": "object", "properties": {"answer": field}, "required": ["answer"],
             });
-            let filled = form(wire, session, interrupt, schema).await;
+            let filled = form(wire, session, interrupt, schema, left).await;
             filled.map(|filled| filled["answer"].clone())
         }
-    };
-    entry(interrupt, payload)
+    }
 }
 
 /// Returns the entry that answers an interrupt, or dismisses it.
@@ -67,17 +94,28 @@ pub fn entry(interrupt: &Value, payload: Option<Value>) -> Value {
 }
 
 /// Asks for permission; returns whether the user allows it, or nothing if there is no answer.
-pub async fn permission(wire: &Wire, session: &str, call: Value) -> Option<bool> {
+pub async fn permission(
+    wire: &Wire,
+    session: &str,
+    call: Value,
+    left: Option<Duration>,
+) -> Option<bool> {
     let params = json!({"sessionId": session, "toolCall": call, "options": [
         {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
         {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
     ]});
-    let answer = wire.ask("session/request_permission", params).await.ok()?;
+    let asked = wire.ask("session/request_permission", params, left);
+    let answer = asked.await.ok()?;
     let chosen = answer.pointer("/outcome/optionId")?.as_str()?;
     Some(chosen == "allow")
 }
 
-async fn approval(wire: &Wire, session: &str, interrupt: &Value) -> Option<Value> {
+async fn approval(
+    wire: &Wire,
+    session: &str,
+    interrupt: &Value,
+    left: Option<Duration>,
+) -> Option<Value> {
     let mut call = json!({"toolCallId": interrupt["toolCallId"]});
     if !interrupt["toolCallId"].is_string() {
         call = json!({
@@ -89,18 +127,24 @@ async fn approval(wire: &Wire, session: &str, interrupt: &Value) -> Option<Value
         let block = json!({"type": "text", "text": message});
         call["content"] = json!([{"type": "content", "content": block}]);
     }
-    let is_allowed = permission(wire, session, call).await?;
+    let is_allowed = permission(wire, session, call, left).await?;
     Some(json!({"approved": is_allowed}))
 }
 
-async fn form(wire: &Wire, session: &str, interrupt: &Value, schema: Value) -> Option<Value> {
+async fn form(
+    wire: &Wire,
+    session: &str,
+    interrupt: &Value,
+    schema: Value,
+    left: Option<Duration>,
+) -> Option<Value> {
     let message = interrupt["message"].as_str();
     let message = message.or(interrupt["reason"].as_str());
     let params = json!({
         "sessionId": session, "mode": "form", "message": message.unwrap_or("The agent asks:"),
         "requestedSchema": schema,
     });
-    let answer = wire.ask("elicitation/create", params).await.ok()?;
+    let answer = wire.ask("elicitation/create", params, left).await.ok()?;
     (answer["action"] == "accept").then(|| answer["content"].clone())
 }
 

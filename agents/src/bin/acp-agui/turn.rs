@@ -269,7 +269,7 @@ impl Turn<'_> {
     ) -> Option<bool> {
         let session = &self.work.thread.head.id;
         let call = json!({"toolCallId": id, "title": name, "rawInput": arguments});
-        questions::permission(&self.setting.wire, session, call).await
+        questions::permission(&self.setting.wire, session, call, None).await
     }
 
     fn broken(&self, why: &str) -> Stop {

@@ -1,10 +1,12 @@
 //! The client's end: lines out, and the answers to the bridge's requests.
 //!
-//! Invariant: each request of the bridge is answered once or its waiter is dropped.
+//! Invariant: each request of the bridge is answered once, withdrawn when its time is over, or its
+//! waiter is dropped.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Write;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -43,8 +45,14 @@ impl Wire {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
     }
 
-    /// Sends a request and returns its result, or the text of its error.
-    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, String> {
+    /// Sends a request and returns its result, or the text of its error. With a limit, it is
+    /// withdrawn when that is over.
+    pub async fn ask(
+        &self,
+        method: &str,
+        params: Value,
+        limit: Option<Duration>,
+    ) -> Result<Value, String> {
         let (sender, answer) = oneshot::channel();
         let id = {
             let mut waiting = self.waiting.borrow_mut();
@@ -55,7 +63,18 @@ impl Wire {
             id
         };
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        let mut answer = answer.await.map_err(|_| "the client is gone".to_owned())?;
+        let answer = match limit {
+            None => answer.await,
+            Some(limit) => match tokio::time::timeout(limit, answer).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let (method, params) = ("$/cancel_request", json!({"requestId": id}));
+                    self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+                    return Err("there was no answer in time".to_owned());
+                }
+            },
+        };
+        let mut answer = answer.map_err(|_| "the client is gone".to_owned())?;
         match answer.get_mut("result") {
             Some(result) => Ok(result.take()),
             None => Err(answer

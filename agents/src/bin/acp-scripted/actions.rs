@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::pattern::matches;
 use crate::report::clamp;
 use crate::runner::{Runner, Stop};
-use crate::script::{BigSay, Disk, Flood, Kind, MeasureRead, Verb};
+use crate::script::{BigSay, Disk, Flood, Kind, Measure, Verb};
 use crate::wire::Out;
 
 /// Carries out one step outside the protocol.
@@ -51,7 +51,7 @@ pub fn run(runner: &mut Runner<'_>, verb: &Verb) -> Result<(), Stop> {
             runner.report.mark(it);
             Ok(())
         }
-        Verb::MeasureRead { it } => measure_read(runner, it),
+        Verb::Measure { it } => measure(runner, it),
         other => Err(format!("{other:?} is not carried out here").into()),
     }
 }
@@ -216,10 +216,14 @@ fn wait_file(runner: &Runner<'_>, path: &str, within: Option<u64>) -> Result<(),
     Ok(())
 }
 
-fn measure_read(runner: &mut Runner<'_>, it: &MeasureRead) -> Result<(), Stop> {
-    let params = runner
+fn measure(runner: &mut Runner<'_>, it: &Measure) -> Result<(), Stop> {
+    let mut params = runner
         .vars
         .fill(&json!({"sessionId": "${sid}", "path": it.path}))?;
+    let method = match it.write {
+        Some(_) => "fs/write_text_file",
+        None => "fs/read_text_file",
+    };
     let mut times = Vec::with_capacity(it.count);
     let start = Instant::now();
     for i in 0..it.count {
@@ -232,18 +236,19 @@ fn measure_read(runner: &mut Runner<'_>, it: &MeasureRead) -> Result<(), Stop> {
             runner.sleep(left)?;
         }
         let id = json!(format!("measure-{i}"));
+        if let Some(text) = &it.write {
+            params["content"] = format!("{text}{i}\n").into();
+        }
         runner.inbox.ask(&id);
         let sent = Instant::now();
-        runner.send(
-            &json!({"jsonrpc": "2.0", "id": id, "method": "fs/read_text_file", "params": params}),
-        )?;
+        runner.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
         let answer = runner
             .inbox
             .answer(runner.within(None), &id)
-            .map_err(|ended| runner.ended(ended, "a read"))?;
+            .map_err(|ended| runner.ended(ended, method))?;
         times.push(clamp(sent.elapsed().as_micros()));
         if answer.get("result").is_none() {
-            return Err(format!("measure_read: {answer}").into());
+            return Err(format!("measure: {answer}").into());
         }
     }
     times.sort_unstable();
@@ -253,7 +258,7 @@ fn measure_read(runner: &mut Runner<'_>, it: &MeasureRead) -> Result<(), Stop> {
     };
     let name = it.name.as_deref().unwrap_or(&it.path);
     runner.report.value(&json!({
-        "measure_read": name,
+        "measure": name,
         "count": times.len(),
         "p50_us": at(50),
         "p99_us": at(99),

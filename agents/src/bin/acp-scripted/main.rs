@@ -82,7 +82,7 @@
 //! | `{"shell":"sed -i …"}` | runs a shell command in `${cwd}`, which must succeed |
 //! | `{"signal_file":PATH}`, `{"wait_file":PATH}` | creates a file for the test, or waits for one from the test |
 //! | `{"mark":"name"}` | reports `{"mark":"name","us":…,"unix_us":…}` |
-//! | `{"measure_read":{"path":…,"count":1000}}` | sends reads one after another and reports `{"measure_read":…,"count":…,"p50_us":…,"p99_us":…,"max_us":…}`; `"every_us"`, `"name"` |
+//! | `{"measure":{"path":…,"count":1000}}` | sends reads, or writes with `"write":"text"`, one after another and reports `{"measure":…,"count":…,"p50_us":…,"p99_us":…,"max_us":…}`; `"every_us"`, `"name"` |
 //!
 //! ## Default answers
 //!

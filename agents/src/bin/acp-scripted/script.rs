@@ -219,8 +219,8 @@ pub enum Verb {
     Mark {
         it: String,
     },
-    MeasureRead {
-        it: MeasureRead,
+    Measure {
+        it: Measure,
     },
 }
 
@@ -272,9 +272,11 @@ pub struct Disk {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MeasureRead {
+pub struct Measure {
     pub path: String,
     pub count: usize,
+    /// Writes instead of reading: this text and the number of the write.
+    pub write: Option<String>,
     #[serde(default)]
     pub every_us: u64,
     /// The name in the report.

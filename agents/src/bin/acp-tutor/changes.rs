@@ -26,8 +26,8 @@ pub fn propose(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say(&format!(
         "I would like to change `{}` in three places, and I am asking first. Look at the file \
          while the question is open: it shows my proposal, but your text has not changed. Answer \
-         for all three in the window, or go to the file (`:Acp next`) and decide each one with \
-         `:Acp accept` or `:Acp reject`.\n\n",
+         for all three (`<Esc>` in the chat goes to the question), or go to the file (`:Acp next`) \
+         and decide each one with `:Acp accept` or `:Acp reject`.\n\n",
         practice::NAME
     ))?;
     let title = format!("Edit {}", practice::NAME);

@@ -53,8 +53,6 @@ pub struct Client {
 
 /// The result of a call.
 pub struct Answer {
-    /// The text blocks, joined by line feeds.
-    pub text: String,
     pub structured: Value,
 }
 
@@ -119,17 +117,16 @@ impl Client {
         std::thread::sleep(PAUSE);
         let params = json!({"name": name, "arguments": arguments});
         let result = self.ask("tools/call", params, turn)?;
-        let content = result.get("content").and_then(Value::as_array);
-        let texts = content.into_iter().flatten();
-        let texts: Vec<&str> = texts
-            .filter_map(|block| block.get("text")?.as_str())
-            .collect();
-        let text = texts.join("\n");
         if result.get("isError") == Some(&json!(true)) {
+            let content = result.get("content").and_then(Value::as_array);
+            let texts = content.into_iter().flatten();
+            let texts: Vec<&str> = texts
+                .filter_map(|block| block.get("text")?.as_str())
+                .collect();
+            let text = texts.join("\n");
             return Err(Stop::Failed(format!("The tool `{name}` failed: {text}")));
         }
         Ok(Answer {
-            text,
             structured: result.get("structuredContent").cloned().unwrap_or_default(),
         })
     }

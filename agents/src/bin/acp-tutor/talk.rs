@@ -93,8 +93,9 @@ pub fn permission(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     const COMMAND: &str = "echo 'Hello from the tutor'";
     turn.say(
         "## A permission\n\nI would like to run a command, but not without your permission: a window \
-         asks for it. It never takes a key that you meant for your text, so leave insert mode \
-         first (`<Esc>`), then press the key beside your answer.\n\n",
+         asks for it. It never takes a key that you meant for something else, so you go there to \
+         answer: press `<Esc>` in normal mode here in the chat, or say `:Acp permission` anywhere. \
+         Then press the key beside your answer. *Always* asks once more: `y` confirms.\n\n",
     )?;
     let input = json!({"command": COMMAND, "description": "Says hello"});
     let tool = turn.tool(COMMAND, "execute", json!({"rawInput": input}));
@@ -158,8 +159,8 @@ fn react(turn: &mut Turn<'_>, tool: &Tool, choice: Choice) -> Flow {
         Choice::RejectOnce | Choice::RejectAlways => turn.tool_end(tool, "failed", "Not run."),
     }
     turn.say(&format!(
-        "{text}\n\nA question waits as long as you like: `q` closes its window, and `:Acp permission` \
-         opens it again. Say `next` to go on.\n"
+        "{text}\n\nA question waits as long as you like: `q` leaves it open, and `:Acp permission` \
+         goes back to it. Say `next` to go on.\n"
     ))
 }
 
@@ -198,8 +199,9 @@ pub fn finish(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
          - `:Acp next`, `:Acp prev`: go to the next or previous hunk\n\
          - `:Acp accept`, `:Acp reject`: decide the hunk at the cursor; add `file` or `all` for more\n\
          - `:Acp review`: list all files and hunks\n\
+         - `:Acp undo`: take back your last decision about hunks\n\
          - `:Acp undo-turn`: take back everything the last turn changed\n\
-         - `:Acp permission`: go to the open question\n\
+         - `:Acp permission`, or `<Esc>` in the chat: go to the open question\n\
          - `:Acp terminal`: show the commands that agents run\n\
          - `:Acp tools`: choose which of Neovim's tools agents may call\n\
          - `:Acp cancel`, or `<C-c>` in the chat: stop the agent\n\

@@ -23,7 +23,8 @@ const OWN: &str = "\nTo write a tool of your own, you need a name, a description
       end,\n\
     })\n\
     ```\n\n\
-    `:help acp-tools` has more examples, and `:Acp tools` turns tools on and off. Say `next` to \
+    `:help acp-tools` has more examples, and `:Acp tools` turns tools on and off: some are off \
+    until you ask for them. Say `next` to \
     go on.\n";
 
 pub fn tools(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
@@ -32,8 +33,8 @@ pub fn tools(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
         return turn.say(NO_TOOLS);
     };
     turn.say(
-        "Agents can also use tools. Neovim offers some: for its buffers, its language servers, its \
-         help, and for asking *you* a question. ",
+        "Agents can also use tools. Neovim offers some: for its buffers, its language servers, your \
+         selection, and for asking *you* a question. ",
     )?;
     let mut client = Client::start(&server, turn)?;
     let names = client.tools(turn)?;
@@ -45,23 +46,21 @@ pub fn tools(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     ))?;
     let buffers = client.call("buffers", json!({}), turn)?;
     turn.say(&format!(
-        "{}\n\nNow a question for you. Its window works like that of a permission.\n\n",
+        "{}\n\nNow a question for you. `<Esc>` in the chat goes there, as to a \
+         permission.\n\n",
         count(&buffers.structured)
     ))?;
     let question = json!({
-        "action": "Look up these tools in Neovim's help",
-        "details": "If you say yes, the tutor calls one more tool: `help`.",
+        "action": "Look where your cursor is",
+        "details": "If you say yes, the tutor calls one more tool: `selection`.",
         "importance": "low",
     });
     let asked = client.call("confirm", question, turn)?;
     if asked.structured.get("confirmed") == Some(&json!(true)) {
-        let found = client.call("help", json!({"query": "acp-tools"}), turn)?;
-        turn.say(&format!(
-            "You said **yes**. The help begins like this:\n\n```text\n{}\n```\n",
-            beginning(&found.text)
-        ))?;
+        let found = client.call("selection", json!({}), turn)?;
+        turn.say(&format!("You said **yes**. {}\n", place(&found.structured)))?;
     } else {
-        turn.say("You did not say yes, so I did not look it up.\n")?;
+        turn.say("You did not say yes, so I did not look.\n")?;
     }
     turn.say(OWN)
 }
@@ -87,15 +86,28 @@ fn count(structured: &Value) -> String {
     }
 }
 
-/// Returns the first lines of a text.
-fn beginning(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().take(8).collect();
-    lines.join("\n").replace("```", "'''")
+/// Says where the user's cursor is.
+fn place(structured: &Value) -> String {
+    let name = structured.get("name").and_then(Value::as_str);
+    let line = structured.pointer("/cursor/line").and_then(Value::as_u64);
+    match (name, line) {
+        (Some(name), Some(line)) => format!("Your cursor is in `{name}`, in line {line}."),
+        _ => "No window shows a file, so there is no cursor to speak of.".to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_the_cursor_is_said() {
+        assert_eq!(
+            place(&json!({"name": "a.txt", "cursor": {"line": 3, "column": 1}})),
+            "Your cursor is in `a.txt`, in line 3."
+        );
+        assert!(place(&json!({"note": "none"})).starts_with("No window shows a file"));
+    }
 
     #[test]
     fn buffers_are_counted() {

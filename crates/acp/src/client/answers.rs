@@ -26,7 +26,22 @@ pub struct Initialized {
     pub mcp: McpAbilities,
     /// The agent supports `logout`.
     pub logout: bool,
+    /// The agent takes words into a running turn, by `_session/steering`.
+    pub steering: bool,
     pub auth_methods: Vec<AuthMethod>,
+}
+
+/// What has become of words that were sent into a running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steered {
+    /// They are part of the turn.
+    Injected,
+    /// No turn runs: they are still to be sent.
+    PromptRequired,
+    /// The agent has begun a turn with them that no request of the client belongs to.
+    StartedNewTurn,
+    /// The agent has not taken them.
+    Failed,
 }
 
 /// An agent's optional session methods.
@@ -129,8 +144,20 @@ pub fn initialized(result: &Value) -> Result<Initialized, String> {
             sse: is_offered(&capabilities["mcpCapabilities"]["sse"]),
         },
         logout: is_offered(&capabilities["auth"]["logout"]),
+        steering: result["_meta"]["steering"]["supported"] == true,
         auth_methods: methods.into_iter().flatten().filter_map(auth).collect(),
     })
+}
+
+/// Reads the answer to `_session/steering`.
+pub fn steered(result: &Value) -> Steered {
+    match result["outcome"].as_str() {
+        Some("promptRequired") => Steered::PromptRequired,
+        Some("startedNewTurn") => Steered::StartedNewTurn,
+        Some("failed") => Steered::Failed,
+        // Words that an agent has accepted must not be sent twice.
+        _ => Steered::Injected,
+    }
 }
 
 /// Reads the answer to `session/new`.
@@ -318,6 +345,7 @@ mod tests {
                 {"id": "typed", "_meta": {"api-key": {"provider": "google"}}},
                 {"name": "no id"},
             ],
+            "_meta": {"steering": {"supported": true}},
         });
         let method = |id: &str, name: &str, kind: AuthKind| AuthMethod {
             id: id.into(),
@@ -360,6 +388,7 @@ mod tests {
                 sse: false,
             },
             logout: true,
+            steering: true,
             auth_methods: vec![
                 method("key", "Key", AuthKind::EnvVar { vars: vec![var] }),
                 method("web", "web", AuthKind::Agent),

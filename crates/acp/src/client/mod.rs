@@ -25,6 +25,8 @@ pub use terminals::*;
 pub const INITIALIZE: &str = "initialize";
 pub const PROMPT: &str = "session/prompt";
 pub const CANCEL: &str = "session/cancel";
+/// Not part of the protocol: agents that have it say so in the `_meta` of `initialize`.
+pub const STEER: &str = "_session/steering";
 
 /// The protocol version this client requests. Version 2 is a draft, and requesting it changes how
 /// agents behave.
@@ -52,6 +54,8 @@ pub fn initialize() -> impl Serialize {
     let mut meta = v1::Meta::new();
     // Lets agents that run commands themselves report their output for display.
     meta.insert("terminal_output".to_owned(), Value::Bool(true));
+    // Lets agents report what their sub-agents say and think, marked by the calls that started them.
+    meta.insert("subagent-transcript".to_owned(), Value::Bool(true));
     // Some agents announce their log-in commands only to clients that set this.
     meta.insert("terminal-auth".to_owned(), Value::Bool(true));
     let booleans = v1::SessionConfigOptionsCapabilities::new()
@@ -63,6 +67,7 @@ pub fn initialize() -> impl Serialize {
     let capabilities = v1::ClientCapabilities::new()
         .fs(fs)
         .session(session)
+        .subagents(v1::SubagentCapabilities::new())
         .terminal(true)
         .elicitation(elicitation())
         .auth(v1::AuthCapabilities::new().terminal(true))
@@ -77,6 +82,15 @@ pub fn initialize() -> impl Serialize {
 pub fn prompt(session: &SessionId, blocks: Vec<PromptBlock>) -> impl Serialize + use<> {
     let blocks = blocks.into_iter().map(block).collect();
     v1::PromptRequest::new(session.0.clone(), blocks)
+}
+
+/// Returns the parameters of `_session/steering`. An agent whose turn has ended gives the words back
+/// instead of beginning a turn that no request of the client belongs to.
+pub fn steer(session: &SessionId, blocks: Vec<PromptBlock>) -> impl Serialize + use<> {
+    let idle = serde_json::json!({ "idleBehavior": "promptRequired" });
+    let blocks = blocks.into_iter().map(block).collect();
+    v1::PromptRequest::new(session.0.clone(), blocks)
+        .meta(v1::Meta::from_iter([("steering".to_owned(), idle)]))
 }
 
 /// Returns the parameters of `session/cancel`.
@@ -159,9 +173,12 @@ mod tests {
                     "fs": {"readTextFile": true, "writeTextFile": true},
                     "terminal": true,
                     "session": {"compaction": {}, "configOptions": {"boolean": {}}, "notices": {}},
+                    "subagents": {},
                     "auth": {"terminal": true},
                     "elicitation": {"form": {}, "url": {}},
-                    "_meta": {"terminal_output": true, "terminal-auth": true},
+                    "_meta": {
+                        "terminal_output": true, "subagent-transcript": true, "terminal-auth": true,
+                    },
                 },
                 "clientInfo": {
                     "name": "acp.nvim",
@@ -190,6 +207,14 @@ mod tests {
             ]}),
         );
         check(cancel(&session()), json!({"sessionId": "s"}));
+        check(
+            steer(&session(), vec![PromptBlock::Text("hi".into())]),
+            json!({
+                "sessionId": "s",
+                "prompt": [{"type": "text", "text": "hi"}],
+                "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+            }),
+        );
     }
 
     #[test]

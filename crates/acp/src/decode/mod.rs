@@ -6,6 +6,7 @@
 
 mod content;
 mod elicitation;
+mod patch;
 mod requests;
 mod terminals;
 mod tool_calls;

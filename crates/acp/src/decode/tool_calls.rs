@@ -13,7 +13,7 @@ use super::super::message::{
     Content, Location, TerminalId, ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus,
 };
 use super::super::raw;
-use super::content;
+use super::{content, patch};
 
 /// The raw fields of a tool call.
 pub struct ToolCallFields<'a> {
@@ -80,9 +80,24 @@ impl ToolCallFields<'_> {
     }
 
     /// Returns the patch; `made_up` supplies a missing id.
+    ///
+    /// A patch in the input stands in for the diff that the content lacks.
     pub fn patch(&self, made_up: impl FnOnce() -> ToolCallId) -> ToolCallPatch {
+        let mut patch = self.fields_alone(made_up);
+        let has_diff = patch.content.iter().flatten().any(is_diff);
+        if let (false, Some(diffs)) = (has_diff, patch.raw_input.as_ref().and_then(diffs_in)) {
+            let (diffs, places): (Vec<_>, Vec<_>) = diffs.into_iter().unzip();
+            patch.content.get_or_insert_default().extend(diffs);
+            let has_rows = |all: &Vec<Location>| all.iter().any(|place| place.row.is_some());
+            patch.locations = patch.locations.filter(has_rows).or(Some(places));
+        }
+        patch
+    }
+
+    fn fields_alone(&self, made_up: impl FnOnce() -> ToolCallId) -> ToolCallPatch {
         ToolCallPatch {
             id: self.id().unwrap_or_else(made_up),
+            parent: self.meta.and_then(parent),
             title: said(self.title),
             kind: said(self.kind).map(kind),
             status: self.status.and_then(raw::word).and_then(|w| status(&w)),
@@ -105,6 +120,27 @@ impl ToolCallFields<'_> {
         patch.locations = patch.locations.filter(|locations| !locations.is_empty());
         patch
     }
+}
+
+/// Returns the tool call whose sub-agent sent a message, by the message's `_meta`.
+pub fn parent(meta: &RawValue) -> Option<ToolCallId> {
+    let [of_agent] = raw::fields(meta.get(), ["claudeCode"])?;
+    let [parent] = raw::fields(of_agent?.get(), ["parentToolUseId"])?;
+    let parent = raw::text(parent?)?;
+    (!parent.is_empty()).then(|| ToolCallId(parent.into()))
+}
+
+fn is_diff(item: &ToolContent) -> bool {
+    matches!(item, ToolContent::Diff { .. })
+}
+
+/// Returns the diffs of the patch in a tool call's input, as OpenCode sends one.
+fn diffs_in(input: &Value) -> Option<Vec<(ToolContent, Location)>> {
+    let text = |name| input.get(name).and_then(Value::as_str);
+    let path = ["filepath", "filePath", "file_path", "path"]
+        .into_iter()
+        .find_map(text);
+    patch::diffs(text("diff")?, path)
 }
 
 /// Returns a non-empty text.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::message::{
-    Command, CompactionPatch, CompactionStatus, PlanEntry, PlanStatus, Priority, Role, Severity,
-    Summary, ToolCallId, Update,
+    Command, CompactionPatch, CompactionStatus, PlanEntry, PlanStatus, Priority, Role, SessionId,
+    SessionMessage, Severity, SubAgentPatch, Summary, Update, Work,
 };
 use super::super::{options, raw};
 use super::{content, tool_calls};
@@ -23,7 +23,7 @@ pub fn update(raw: &RawValue) -> Update {
         Some(Update::Chunk {
             role,
             message: message.and_then(raw::text),
-            parent: meta.and_then(parent),
+            parent: meta.and_then(tool_calls::parent),
             content: content::block(content?),
         })
     };
@@ -34,6 +34,8 @@ pub fn update(raw: &RawValue) -> Update {
         "tool_call" => tool_call(raw),
         "tool_call_update" => tool_call_update(raw),
         "plan" => plan(raw),
+        "plan_update" => plan_update(raw),
+        "plan_removed" => Some(Update::Plan(Vec::new())),
         "available_commands_update" => commands(raw),
         "current_mode_update" => mode(raw),
         "config_option_update" => config_options(raw),
@@ -42,20 +44,14 @@ pub fn update(raw: &RawValue) -> Update {
         "notice" => notice(raw),
         "compaction_update" => compaction(raw),
         "compaction_summary_chunk" => compaction_summary(raw),
+        "subagent_update" => sub_agent(raw),
+        "session_message" => session_message(raw),
         _ => None,
     };
     update.unwrap_or_else(|| Update::Unknown {
         kind: kind.into_owned(),
         raw: raw::value(raw),
     })
-}
-
-/// Returns the tool call whose sub-agent sent an update.
-fn parent(meta: &RawValue) -> Option<ToolCallId> {
-    let [of_agent] = raw::fields(meta.get(), ["claudeCode"])?;
-    let [parent] = raw::fields(of_agent?.get(), ["parentToolUseId"])?;
-    let parent = raw::text(parent?)?;
-    (!parent.is_empty()).then(|| ToolCallId(parent.into()))
 }
 
 fn tool_call(raw: &RawValue) -> Option<Update> {
@@ -73,6 +69,13 @@ fn plan(raw: &RawValue) -> Option<Update> {
     let [entries] = raw::fields(raw.get(), ["entries"])?;
     let entries = raw::list(entries?)?;
     Some(Update::Plan(entries.into_iter().map(plan_entry).collect()))
+}
+
+/// Reads a plan that has an id; a session has one plan, the one updated last. A plan in a file or in markdown is unknown: an agent sends these
+/// only to clients that ask for them.
+fn plan_update(raw: &RawValue) -> Option<Update> {
+    let [content] = raw::fields(raw.get(), ["plan"])?;
+    plan(content?)
 }
 
 fn plan_entry(raw: &RawValue) -> PlanEntry {
@@ -240,4 +243,61 @@ fn compaction_summary(raw: &RawValue) -> Option<Update> {
         summary: Some(Summary::More(content::block(content?))),
         error: None,
     }))
+}
+
+/// Reads an update of a sub-agent with a session of its own.
+fn sub_agent(raw: &RawValue) -> Option<Update> {
+    let names = ["sessionId", "title", "description", "capabilities", "state"];
+    let [session, title, description, capabilities, state] = raw::fields(raw.get(), names)?;
+    let text = |raw: Option<&RawValue>| raw.and_then(raw::text).filter(|text| !text.is_empty());
+    let can_cancel = capabilities.and_then(|raw| {
+        let [cancel] = raw::fields_and_nulls(raw.get(), ["cancel"])?;
+        cancel.map(|cancel| cancel.get() != "null")
+    });
+    Some(Update::SubAgent(SubAgentPatch {
+        session: session_id(session?)?,
+        title: text(title),
+        description: text(description),
+        can_cancel,
+        work: state.and_then(work),
+    }))
+}
+
+/// Reads what a sub-agent does; a state without a known name says nothing.
+fn work(raw: &RawValue) -> Option<Work> {
+    let [state, reason, error] = raw::fields(raw.get(), ["state", "stopReason", "error"])?;
+    Some(match &*state.and_then(raw::word)? {
+        "running" | "requires_action" => Work::Running,
+        "idle" => match &*reason.and_then(raw::word).unwrap_or_default() {
+            "cancelled" => Work::Cancelled,
+            "error" => Work::Failed(error.and_then(|error| {
+                let [message] = raw::fields(error.get(), ["message"])?;
+                raw::text(message?)
+            })),
+            _ => Work::Done,
+        },
+        "unknown" => Work::Unknown,
+        _ => return None,
+    })
+}
+
+fn session_message(raw: &RawValue) -> Option<Update> {
+    let names = [
+        "messageId",
+        "senderSessionId",
+        "recipientSessionId",
+        "content",
+    ];
+    let [id, sender, recipient, content] = raw::fields(raw.get(), names)?;
+    let content = raw::list(content?)?.into_iter().map(content::block);
+    Some(Update::SessionMessage(SessionMessage {
+        id: id.and_then(raw::text),
+        sender: sender.and_then(session_id),
+        recipient: recipient.and_then(session_id),
+        content: content.collect(),
+    }))
+}
+
+fn session_id(raw: &RawValue) -> Option<SessionId> {
+    raw::word(raw).map(|id| SessionId(id.as_ref().into()))
 }

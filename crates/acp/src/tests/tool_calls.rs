@@ -67,6 +67,19 @@ fn an_update_with_only_meta_is_kept() {
 }
 
 #[test]
+fn a_tool_call_names_the_call_whose_sub_agent_made_it() {
+    let meta = json!({"claudeCode": {"parentToolUseId": "task"}});
+    check_update(
+        r#","_meta":{"claudeCode":{"parentToolUseId":"task"}}"#,
+        ToolCallPatch {
+            parent: Some(ToolCallId("task".into())),
+            meta: Some(meta),
+            ..patch("t")
+        },
+    );
+}
+
+#[test]
 fn a_tool_call_may_lack_its_title_and_clears_nothing() {
     let title = Some("Bash".to_owned());
     check(
@@ -244,5 +257,57 @@ fn an_unknown_item_keeps_its_position() {
             text("5"),
             text("b"),
         ],
+    );
+}
+
+#[test]
+fn a_patch_in_the_input_stands_in_for_a_missing_diff() {
+    let input = json!({
+        "filepath": "/p/a",
+        "diff": "Index: /p/a\n===\n--- /p/a\n+++ /p/a\n@@ -3,2 +3,2 @@\n one\n-two\n+TWO\n",
+    });
+    let diff = ToolContent::Diff {
+        path: "/p/a".into(),
+        old: Some("one\ntwo\n".to_owned()),
+        new: "one\nTWO\n".to_owned(),
+    };
+    let place = |row| {
+        vec![Location {
+            path: "/p/a".into(),
+            row,
+        }]
+    };
+    check_update(
+        &format!(r#","rawInput":{input},"locations":[{{"path":"/p/a"}}]"#),
+        ToolCallPatch {
+            content: Some(vec![diff]),
+            locations: Some(place(Some(2))),
+            raw_input: Some(input.clone()),
+            ..patch("t")
+        },
+    );
+    // The agent's own diff is better.
+    let content = r#"[{"type":"diff","path":"/p/a","oldText":"x","newText":"y"}]"#;
+    let own = ToolContent::Diff {
+        path: "/p/a".into(),
+        old: Some("x".to_owned()),
+        new: "y".to_owned(),
+    };
+    check_update(
+        &format!(r#","rawInput":{input},"content":{content}"#),
+        ToolCallPatch {
+            content: Some(vec![own]),
+            raw_input: Some(input.clone()),
+            ..patch("t")
+        },
+    );
+    // What is no patch is only shown.
+    let input = json!({ "filepath": "/p/a", "diff": "see above" });
+    check_update(
+        &format!(r#","rawInput":{input}"#),
+        ToolCallPatch {
+            raw_input: Some(input.clone()),
+            ..patch("t")
+        },
     );
 }

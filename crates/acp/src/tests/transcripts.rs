@@ -1,7 +1,8 @@
-//! Recorded messages of real agents: no message of a known meaning may be decoded as unknown.
+//! Recorded messages of real agents: no message of a known meaning may be decoded as unknown, and
+//! each field is read or listed here as unread.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,6 +28,30 @@ struct Request {
 
 /// Notifications that agents send for their own clients only.
 const FOREIGN: [&str; 1] = ["_auth/status_update"];
+
+/// Fields and entries of `_meta` that agents send and this client does not use.
+const UNREAD: [&str; 13] = [
+    // Which account the agent uses: its own log-in page says so.
+    "authStatus",
+    // The thread's status, which the turn's start and end already give.
+    "codex",
+    // The tokens of the turn; the session's usage comes as `usage_update`.
+    "quota",
+    "usage",
+    // The model and the cause of a report of usage.
+    "_claude/model",
+    "_claude/origin",
+    // Methods this client does not call, and that sub-agents have sessions, which each of those
+    // sessions says.
+    "fork",
+    "providers",
+    "steering",
+    "subagents",
+    "systemPrompt",
+    // The other view of a message between two sessions: one view is shown.
+    "recipientMessageId",
+    "senderMessageId",
+];
 
 /// Decodes every message of the agent in the transcript; returns their number.
 fn check(transcript: &str) -> usize {
@@ -126,17 +151,67 @@ fn has_unknown(patch: &ToolCallPatch) -> bool {
         })
 }
 
-#[test]
-fn real_agents_are_understood() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/transcripts");
-    let mut checked = 0;
+/// Returns the texts of all files with the extension below a folder, except in folders of tests.
+fn texts(folder: PathBuf, extension: &str) -> Vec<String> {
+    let mut found = Vec::new();
     for file in folder.read_dir().unwrap() {
         let path = file.unwrap().path();
-        if path.extension().is_some_and(|ext| ext == "jsonl") {
-            checked += check(&std::fs::read_to_string(&path).unwrap());
+        if path.is_dir() && !path.ends_with("tests") {
+            found.extend(texts(path, extension));
+        } else if path.extension().is_some_and(|ext| ext == extension) {
+            found.push(std::fs::read_to_string(&path).unwrap());
         }
     }
-    assert!(checked > 0, "no transcript in {}", folder.display());
+    found
+}
+
+fn transcripts() -> Vec<String> {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    texts(
+        crate_folder.join("../../tests/fixtures/transcripts"),
+        "jsonl",
+    )
+}
+
+/// Adds the names of the fields of a message's parameters or result, and of the entries in their
+/// `_meta`.
+fn add_names(message: &Value, names: &mut BTreeSet<String>) {
+    let (params, result) = (&message["params"], &message["result"]);
+    let capabilities = &result["agentCapabilities"];
+    let sessions = &capabilities["sessionCapabilities"];
+    for part in [params, &params["update"], result, capabilities, sessions] {
+        for of in [part, &part["_meta"]] {
+            names.extend(
+                of.as_object()
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, _)| name.clone()),
+            );
+        }
+    }
+}
+
+#[test]
+fn real_agents_are_understood() {
+    let checked: usize = transcripts().iter().map(|text| check(text)).sum();
+    assert!(checked > 0, "no transcript");
+}
+
+#[test]
+fn each_field_of_real_agents_is_read_or_listed_as_unread() {
+    let mut names = BTreeSet::new();
+    for text in transcripts() {
+        for line in text.lines().filter(|line| line.contains(r#""dir":"a>c""#)) {
+            let record: Value = serde_json::from_str(line).unwrap();
+            add_names(&record["msg"], &mut names);
+        }
+    }
+    assert!(names.contains("toolCallId"), "{names:?}");
+    let source = texts(Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "rs").concat();
+    names.retain(|name| name != "_meta" && !source.contains(&format!("\"{name}\"")));
+    let unread = UNREAD.map(str::to_owned).into_iter().collect();
+    let new: Vec<_> = names.difference(&unread).collect();
+    assert_eq!(new, [""; 0], "read them, or list them in UNREAD");
 }
 
 #[test]

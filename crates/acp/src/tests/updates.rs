@@ -170,6 +170,27 @@ fn unknown_content_is_kept_in_full() {
 }
 
 #[test]
+fn a_plan_with_an_id_is_read_and_removed() {
+    check(
+        r#"{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":[
+            {"content":"a","priority":"high","status":"completed"}]}}"#,
+        Update::Plan(vec![PlanEntry {
+            text: "a".to_owned(),
+            priority: Priority::High,
+            status: PlanStatus::Completed,
+        }]),
+    );
+    check(
+        r#"{"sessionUpdate":"plan_removed","planId":"p"}"#,
+        Update::Plan(Vec::new()),
+    );
+    // Agents send these only to clients that ask for them.
+    let markdown =
+        r#"{"sessionUpdate":"plan_update","plan":{"type":"markdown","planId":"p","content":"a"}}"#;
+    check_unknown(markdown, "plan_update");
+}
+
+#[test]
 fn a_plan_keeps_every_entry() {
     let entry = |text: &str, priority, status| PlanEntry {
         text: text.to_owned(),
@@ -362,4 +383,77 @@ fn an_update_without_a_session_names_the_missing_field() {
     check(r#"{"update":{}}"#, "params.sessionId: missing");
     check(r#"{"sessionId":"s"}"#, "params.update: missing");
     check("[]", "params: not an object");
+}
+
+#[test]
+fn an_update_of_a_sub_agent_is_read_field_by_field() {
+    let check = |more: &str, want: SubAgentPatch| {
+        let json = format!(r#"{{"sessionUpdate":"subagent_update","sessionId":"c"{more}}}"#);
+        assert_eq!(update(&json), Update::SubAgent(want));
+    };
+    let of = || SubAgentPatch {
+        session: SessionId("c".into()),
+        title: None,
+        description: None,
+        can_cancel: None,
+        work: None,
+    };
+    check("", of());
+    check(
+        r#","title":"T","description":"D","capabilities":{"cancel":{}},"state":{"state":"running"}"#,
+        SubAgentPatch {
+            title: Some("T".into()),
+            description: Some("D".into()),
+            can_cancel: Some(true),
+            work: Some(Work::Running),
+            ..of()
+        },
+    );
+    check(
+        r#","title":null,"cwd":"/p","capabilities":{},"state":{"state":"new"}"#,
+        of(),
+    );
+    let can_cancel = Some(false);
+    check(
+        r#","capabilities":{"cancel":null}"#,
+        SubAgentPatch { can_cancel, ..of() },
+    );
+    for (state, work) in [
+        (r#""requires_action""#, Work::Running),
+        (r#""idle""#, Work::Done),
+        (r#""idle","stopReason":"end_turn""#, Work::Done),
+        (r#""idle","stopReason":"cancelled""#, Work::Cancelled),
+        (r#""idle","stopReason":"error""#, Work::Failed(None)),
+        (
+            r#""idle","stopReason":"error","error":{"code":1,"message":"why"}"#,
+            Work::Failed(Some("why".into())),
+        ),
+        (r#""unknown""#, Work::Unknown),
+    ] {
+        let work = Some(work);
+        check(
+            &format!(r#","state":{{"state":{state}}}"#),
+            SubAgentPatch { work, ..of() },
+        );
+    }
+    let nameless = update(r#"{"sessionUpdate":"subagent_update","title":"T"}"#);
+    assert!(matches!(nameless, Update::Unknown { .. }), "{nameless:?}");
+}
+
+#[test]
+fn a_message_between_sessions_names_both() {
+    let id = |id: &str| Some(SessionId(id.into()));
+    assert_eq!(
+        update(
+            r#"{"sessionUpdate":"session_message","messageId":"m","senderSessionId":"s","recipientSessionId":"c","content":[{"type":"text","text":"hi"}]}"#
+        ),
+        Update::SessionMessage(SessionMessage {
+            id: Some("m".into()),
+            sender: id("s"),
+            recipient: id("c"),
+            content: vec![Content::Text("hi".into())],
+        })
+    );
+    let empty = update(r#"{"sessionUpdate":"session_message","messageId":"m"}"#);
+    assert!(matches!(empty, Update::Unknown { .. }), "{empty:?}");
 }

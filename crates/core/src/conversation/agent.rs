@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::conversation::catalog::{MAX_PAGES, MAX_SESSIONS};
+use crate::conversation::subagents::SubAgents;
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::SessionKey;
 use acp::client::{self, Initialized, ListedSession};
@@ -38,6 +39,7 @@ pub struct Agent {
     pub early: Vec<(SessionId, Update)>,
     /// Permissions of such sessions, held likewise.
     pub early_permissions: Vec<PermissionRequest>,
+    pub subagents: SubAgents,
 }
 
 /// How many updates, and permissions, are kept for sessions that are being created.
@@ -59,6 +61,8 @@ pub enum Call {
     LoadSession(SessionKey),
     ResumeSession(SessionKey),
     Prompt(SessionKey),
+    /// Words for the running turn.
+    Steer(SessionKey),
     SetOption {
         session: SessionKey,
         /// The number of the change.
@@ -88,6 +92,7 @@ impl Call {
             Call::LoadSession(_) => client::LOAD_SESSION,
             Call::ResumeSession(_) => client::RESUME_SESSION,
             Call::Prompt(_) => client::PROMPT,
+            Call::Steer(_) => client::STEER,
             Call::SetOption { way, .. } => match way {
                 Way::Config => client::SET_CONFIG_OPTION,
                 Way::Mode => client::SET_MODE,
@@ -108,7 +113,8 @@ impl Call {
             Call::NewSession(session)
             | Call::LoadSession(session)
             | Call::ResumeSession(session)
-            | Call::Prompt(session) => Some(*session),
+            | Call::Prompt(session)
+            | Call::Steer(session) => Some(*session),
             Call::Authenticate { session, .. } | Call::Logout(session) => Some(*session),
             _ => None,
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::conversation::Conversation;
 use crate::conversation::agent::{Call, Listing};
-use crate::conversation::session::{Session, Stage};
+use crate::conversation::session::{Session, TurnStage};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
@@ -43,6 +43,7 @@ impl Call {
             | Call::CloseSession(_)
             | Call::DeleteSession(_)
             | Call::SetOption { .. }
+            | Call::Steer(_)
             | Call::Orphan(..) => true,
         }
     }
@@ -178,7 +179,7 @@ impl Conversation {
         };
         let is_last = self.sessions_of(agent).is_empty();
         let is_asked =
-            |turn: &crate::conversation::session::Turn| matches!(turn.stage, Stage::Answer(_));
+            |turn: &crate::conversation::session::Turn| matches!(turn.stage, TurnStage::Answer(_));
         if !is_last && session.turn.as_ref().is_some_and(is_asked) {
             let line = rpc::notification(client::CANCEL, client::cancel(id));
             fx.push(Effect::Host(HostEffect::Send { agent, line }));

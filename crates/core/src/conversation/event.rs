@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::conversation::history::state::Wish;
 use crate::conversation::login::LoginStep;
 use crate::conversation::options::Setting;
-use crate::conversation::plan::Place;
+use crate::conversation::plan::PlanPlace;
 use crate::conversation::queue::QueueAction;
 use crate::conversation::reach::Reach;
 use crate::spine::attachment::{Attachment, Image};
@@ -21,7 +21,7 @@ pub enum SessionEvent {
     /// The user opens a session; its key is new and its window already exists.
     Open {
         session: SessionKey,
-        spec: AgentSpec,
+        spec: Box<AgentSpec>,
         /// The folders the agent may read and write in, including `spec.cwd`, each also with its
         /// symbolic links resolved.
         roots: Vec<PathBuf>,
@@ -37,6 +37,11 @@ pub enum SessionEvent {
     },
     /// The user sends a prompt that takes effect at once.
     Interrupt {
+        session: SessionKey,
+        prompt: Prompt,
+    },
+    /// The user sends a prompt into the running turn.
+    Steer {
         session: SessionKey,
         prompt: Prompt,
     },
@@ -135,7 +140,7 @@ pub enum ConversationEvent {
     /// A request about past sessions; answered by `Granted`.
     Wish { number: u32, wish: Wish },
     /// Where plans are shown while their turns run.
-    PlacePlans(Place),
+    PlacePlans(PlanPlace),
     /// A stored session was read, listed or changed.
     History {
         /// The token of the order; `None` if it needs no reply.

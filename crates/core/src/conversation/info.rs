@@ -53,6 +53,8 @@ pub struct SessionInfo {
     pub needs_login: bool,
     /// Whether images can be attached; true while the agent's capabilities are unknown.
     pub takes_images: bool,
+    /// The agent takes words into a running turn.
+    pub steering: bool,
 }
 
 /// The unfinished tool calls of a session.

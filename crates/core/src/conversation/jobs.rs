@@ -19,6 +19,10 @@ pub struct Jobs {
 pub enum TimerJob {
     /// The time limit of a control request.
     Control { agent: AgentKey, id: u64 },
+    /// The time after which the user learns that a cancelled turn goes on: the prompt's request.
+    Cancelled { session: SessionKey, request: u64 },
+    /// The next second of a turn.
+    Second(SessionKey),
     /// The debounce of cycling through the modes.
     OptionChosen(SessionKey),
     /// Time limit for agents to list their sessions.
@@ -55,7 +59,12 @@ impl Jobs {
     /// Returns the jobs still to be resumed, as text; without time limits.
     #[cfg(test)]
     pub fn left(&self) -> Vec<String> {
-        let is_due = |job: &&TimerJob| !matches!(job, TimerJob::Control { .. });
+        let is_due = |job: &&TimerJob| {
+            !matches!(
+                job,
+                TimerJob::Control { .. } | TimerJob::Cancelled { .. } | TimerJob::Second(_)
+            )
+        };
         let text = |job: &dyn std::fmt::Debug| format!("{job:?}");
         let mut left: Vec<String> = self.reads.values().map(|job| text(job)).collect();
         left.extend(self.images.values().map(|job| text(job)));

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod attachment;
 pub(crate) mod catalog;
+pub mod clock;
 pub mod compaction;
 pub mod complete;
 pub(crate) mod composer;
@@ -32,6 +33,8 @@ pub(crate) mod replay;
 pub(crate) mod requests;
 pub(crate) mod retold;
 pub mod session;
+mod steering;
+pub mod subagents;
 pub(crate) mod takeback;
 pub mod transcript;
 pub mod usage;
@@ -42,9 +45,10 @@ use crate::conversation::composer::Listings;
 use crate::conversation::history::state::Pasts;
 use crate::conversation::jobs::Jobs;
 use crate::conversation::login::Logins;
-use crate::conversation::plan::Place;
+use crate::conversation::plan::PlanPlace;
 use crate::conversation::progress::TerminalsTold;
 use crate::conversation::recall::Recall;
+use crate::spine::cx::Effects;
 use crate::spine::ids::{AgentKey, SessionKey};
 use agent::*;
 use session::*;
@@ -62,8 +66,17 @@ pub struct Conversation {
     /// Time limits, in milliseconds.
     pub limits: Limits,
     /// The place of a plan while its turn runs.
-    pub plan_place: Place,
+    pub plan_place: PlanPlace,
     pub feedback_is_dirty: bool,
     pub terminals_told: TerminalsTold,
     pub next_agent: u32,
+}
+
+impl Conversation {
+    /// Announces what an event has changed in queues and options, and writes the complete entries.
+    pub(crate) fn settle(&mut self, fx: &mut Effects) {
+        self.tell_queues(fx);
+        self.tell_options(fx);
+        self.keep_history(fx);
+    }
 }

@@ -1,7 +1,9 @@
 //! Notices about sessions that no window shows.
 
 use crate::conversation::info::SessionInfo;
+use crate::conversation::session::Phase;
 use crate::spine::effect::Level;
+use crate::spine::oneline::OneLine;
 
 /// Maximum length of a title in a message, in characters.
 const TITLE: usize = 40;
@@ -21,6 +23,25 @@ pub fn turn_ended(info: &SessionInfo, stop_reason: &str) -> Option<(Level, Strin
 /// Returns the notice for a question.
 pub fn waits(info: &SessionInfo) -> String {
     format!("{} waits for your answer.", name(info))
+}
+
+/// Returns which agents wait for the user, or else which work, for the terminal's title.
+pub fn overall(sessions: &[SessionInfo]) -> Option<OneLine> {
+    let agents_in = |phase| {
+        let found = sessions.iter().filter(move |info| info.phase == phase);
+        found.map(|info| info.agent.as_str()).collect::<Vec<_>>()
+    };
+    let text = match (
+        &agents_in(Phase::Waiting)[..],
+        &agents_in(Phase::Running)[..],
+    ) {
+        ([], []) => return None,
+        ([], [agent]) => format!("{agent} works"),
+        ([], agents) => format!("{} agents work", agents.len()),
+        ([agent], _) => format!("{agent} waits for you"),
+        (agents, _) => format!("{} agents wait for you", agents.len()),
+    };
+    Some(OneLine::new(text))
 }
 
 /// Returns a name that identifies a session: its agent and its title, or else its number.

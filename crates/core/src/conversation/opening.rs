@@ -16,7 +16,7 @@ use acp::{RpcError, SessionId, Update, rpc};
 /// The state of a session with its agent.
 #[derive(Debug, Default)]
 pub struct Opening {
-    pub(crate) stage: Stage,
+    pub(crate) stage: OpeningStage,
     /// The session has content that the agent might resume.
     pub(crate) has_past: bool,
     /// The agent could not resume it.
@@ -24,7 +24,7 @@ pub struct Opening {
 }
 
 #[derive(Debug, Default)]
-pub(crate) enum Stage {
+pub(crate) enum OpeningStage {
     /// The session has not been requested from the agent, or the agent has ended.
     #[default]
     Closed,
@@ -58,18 +58,18 @@ impl Opening {
 
     /// Returns whether prompts can be sent.
     pub fn is_open(&self) -> bool {
-        matches!(self.stage, Stage::Open)
+        matches!(self.stage, OpeningStage::Open)
     }
 
     /// Returns whether the request to the agent is pending.
     #[cfg(test)]
     pub fn is_asked(&self) -> bool {
-        !matches!(self.stage, Stage::Closed | Stage::Open)
+        !matches!(self.stage, OpeningStage::Closed | OpeningStage::Open)
     }
 
     /// Handles the end of the process that served the session.
     pub fn close(&mut self) {
-        self.stage = Stage::Closed;
+        self.stage = OpeningStage::Closed;
     }
 
     /// Records that a prompt is sent: the session has content to resume from now on.
@@ -84,7 +84,7 @@ impl Opening {
 
     /// Holds an update of a replay; returns an update that must be applied now.
     pub fn hold(&mut self, update: Update) -> Option<Update> {
-        let Stage::Loading { replay, is_telling } = &mut self.stage else {
+        let OpeningStage::Loading { replay, is_telling } = &mut self.stage else {
             return Some(update);
         };
         *is_telling = true;
@@ -98,7 +98,7 @@ impl Opening {
     /// Returns whether the agent has sent a part of the replay since the last call.
     pub fn is_telling(&mut self) -> bool {
         match &mut self.stage {
-            Stage::Loading { is_telling, .. } => std::mem::take(is_telling),
+            OpeningStage::Loading { is_telling, .. } => std::mem::take(is_telling),
             _ => false,
         }
     }
@@ -123,15 +123,15 @@ impl Session {
                         format!("The agent \"{name}\" cannot go on with this conversation: {new}.")
                     }
                 };
-                opening.stage = Stage::New(Some(text));
+                opening.stage = OpeningStage::New(Some(text));
                 Ask::New
             }
             Some(id) if can.resume && (is_here || !can.load) => {
-                opening.stage = Stage::Resuming;
+                opening.stage = OpeningStage::Resuming;
                 Ask::Resume(id)
             }
             Some(id) => {
-                opening.stage = Stage::Loading {
+                opening.stage = OpeningStage::Loading {
                     replay: (!is_here).then(Replay::default),
                     is_telling: false,
                 };
@@ -139,7 +139,7 @@ impl Session {
             }
             // The session never had a prompt.
             None => {
-                opening.stage = Stage::New(None);
+                opening.stage = OpeningStage::New(None);
                 Ask::New
             }
         }

@@ -12,7 +12,7 @@ use acp::{PlanEntry, PlanStatus, Priority};
 
 /// The place where a plan is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum PlanPlace {
     /// In a panel beside the transcript, while it is in progress.
     #[default]
     Panel,
@@ -31,7 +31,12 @@ pub struct Plans {
     is_over: bool,
     /// The panel does not show the current state.
     is_dirty: bool,
+    /// The numbers of finished entries and of all entries of the current plan.
+    counts: Option<(usize, usize)>,
 }
+
+/// The maximum number of a plan's entries in the panel; the transcript shows all.
+const SHOWN: usize = 200;
 
 impl Plans {
     /// Returns whether the panel must be updated.
@@ -49,6 +54,7 @@ impl Plans {
     pub(crate) fn begin_turn(&mut self) {
         self.entry = None;
         self.is_over = false;
+        self.counts = self.open.as_deref().map(counts);
     }
 
     fn set_open(&mut self, plan: Option<Vec<PlanEntry>>) {
@@ -62,19 +68,20 @@ impl Transcript {
     ///
     /// `place` is where the plan is shown until it is finished; outside of a turn the agent does
     /// not work on it, so it goes to the transcript.
-    pub fn plan(&mut self, plan: Vec<PlanEntry>, place: Place) {
+    pub fn plan(&mut self, plan: Vec<PlanEntry>, place: PlanPlace) {
         self.end_message();
         let before = self.current_plan().map(<[PlanEntry]>::to_vec);
         let is_finished = plan.iter().all(is_done);
         match place {
             // The agent has withdrawn the plan, or clears a finished one.
-            Place::Panel if plan.is_empty() => self.plans.set_open(None),
-            Place::Panel if !is_finished => self.plans.set_open(Some(plan)),
-            Place::Panel | Place::Transcript => {
+            PlanPlace::Panel if plan.is_empty() => self.plans.set_open(None),
+            PlanPlace::Panel if !is_finished => self.plans.set_open(Some(plan)),
+            PlanPlace::Panel | PlanPlace::Transcript => {
                 self.plans.set_open(None);
                 self.keep_plan(plan);
             }
         }
+        self.plans.counts = self.current_plan().map(counts);
         if self.current_plan() != before.as_deref() {
             self.progress.plan();
         }
@@ -85,6 +92,7 @@ impl Transcript {
         if let Some(plan) = self.plans.open.clone() {
             self.plans.set_open(None);
             self.keep_plan(plan);
+            self.plans.counts = self.current_plan().map(counts);
         }
     }
 
@@ -126,15 +134,19 @@ impl Transcript {
     /// Returns the numbers of finished entries and of all entries of the current plan; `None` if it
     /// was finished and its turn has ended.
     pub fn plan_progress(&self) -> Option<(usize, usize)> {
-        let plan = self.current_plan()?;
-        let done = plan.iter().filter(|entry| is_done(entry)).count();
-        let is_news = !self.plans.is_over || done < plan.len();
-        (is_news && !plan.is_empty()).then_some((done, plan.len()))
+        let (done, all) = self.plans.counts?;
+        let is_news = !self.plans.is_over || done < all;
+        (is_news && all > 0).then_some((done, all))
     }
 }
 
 fn is_done(entry: &PlanEntry) -> bool {
     entry.status == PlanStatus::Completed
+}
+
+fn counts(plan: &[PlanEntry]) -> (usize, usize) {
+    let done = plan.iter().filter(|entry| is_done(entry)).count();
+    (done, plan.len())
 }
 
 /// Returns whether a plan continues an earlier one: it contains all of its entries.
@@ -147,8 +159,8 @@ fn goes_on(before: &[PlanEntry], plan: &[PlanEntry]) -> bool {
 
 /// Returns a plan as the transcript shows it.
 pub(crate) fn lines(plan: &[PlanEntry]) -> Vec<Line> {
-    let done = plan.iter().filter(|entry| is_done(entry)).count();
-    let mut lines = vec![match plan.len() {
+    let (done, all) = counts(plan);
+    let mut lines = vec![match all {
         0 => whole_line("The plan was taken back.".into(), "AcpNotice"),
         all => whole_line(format!("Plan {done}/{all}"), "AcpTitle"),
     }];
@@ -156,13 +168,21 @@ pub(crate) fn lines(plan: &[PlanEntry]) -> Vec<Line> {
     lines
 }
 
-/// Returns a plan as the panel shows it.
+/// Returns a plan as the panel shows it: the entries around the current one.
 fn view(plan: &[PlanEntry]) -> PlanView {
     let first = |status| plan.iter().position(|entry| entry.status == status);
     let current = first(PlanStatus::InProgress).or(first(PlanStatus::Pending));
+    let current = current.unwrap_or(0);
+    let above = current.saturating_sub(SHOWN / 2);
+    let above = above.min(plan.len().saturating_sub(SHOWN));
+    let (_, rest) = plan.split_at(above); // It is at most the length.
+    let below = rest.len().saturating_sub(SHOWN);
+    let (shown, _) = rest.split_at(rest.len() - below);
+    let more = |count: usize| (count > 0).then(|| whole_line(format!(" … {count} more"), "AcpDim"));
+    let lines = more(above).into_iter().chain(entries(shown, " "));
     PlanView {
-        lines: entries(plan, " ").collect(),
-        current: current.unwrap_or(0),
+        lines: lines.chain(more(below)).collect(),
+        current: current - above + usize::from(above > 0),
     }
 }
 
@@ -239,7 +259,7 @@ mod tests {
     fn check(plans: &[&[&str]], panel: Option<&str>, transcript: &[&str]) {
         let mut all = Transcript::default();
         for entries in plans {
-            all.plan(plan(entries), Place::Panel);
+            all.plan(plan(entries), PlanPlace::Panel);
         }
         let shown = all.plans.take_view().flatten();
         let text = |lines: &[Line]| {
@@ -269,6 +289,28 @@ mod tests {
             Some("✓ a|◐ b"),
             &["Plan 1/2|✓ a|◐ b"],
         );
+    }
+
+    #[test]
+    fn the_panel_shows_the_entries_around_the_current_one() {
+        let pending = PlanEntry {
+            text: "a".into(),
+            priority: Priority::Medium,
+            status: PlanStatus::Pending,
+        };
+        let check = |current: usize, above: &str, below: &str| {
+            let mut plan = vec![pending.clone(); 100_000];
+            plan[current].status = PlanStatus::InProgress;
+            let view = view(&plan);
+            assert!(view.lines.len() <= SHOWN + 2, "{}", view.lines.len());
+            assert_eq!(&*view.lines[view.current].text, " ◐ a");
+            let text = |line: Option<&Line>| line.map(|line| line.text.to_string());
+            assert_eq!(text(view.lines.first()).as_deref(), Some(above));
+            assert_eq!(text(view.lines.last()).as_deref(), Some(below));
+        };
+        check(0, " ◐ a", " … 99800 more");
+        check(50_000, " … 49900 more", " … 49900 more");
+        check(99_999, " … 99800 more", " ◐ a");
     }
 
     #[test]
@@ -312,15 +354,15 @@ mod tests {
     #[test]
     fn a_plan_outside_of_a_turn_is_in_the_transcript_at_once() {
         let mut all = Transcript::default();
-        all.plan(plan(&["> a", "- b"]), Place::Panel);
+        all.plan(plan(&["> a", "- b"]), PlanPlace::Panel);
         all.end_plan();
         assert_eq!(all.plan_progress(), Some((0, 2)));
         // A late update of the same plan.
-        all.plan(plan(&["x a", "x b"]), Place::Transcript);
+        all.plan(plan(&["x a", "x b"]), PlanPlace::Transcript);
         assert_eq!(all.entries().len(), 1);
         assert_eq!(all.plan_progress(), None);
-        all.plan(Vec::new(), Place::Transcript);
-        all.plan(plan(&["> c"]), Place::Transcript);
+        all.plan(Vec::new(), PlanPlace::Transcript);
+        all.plan(plan(&["> c"]), PlanPlace::Transcript);
         assert_eq!(all.entries().len(), 2);
         assert_eq!(all.plan_progress(), Some((0, 1)));
     }
@@ -330,7 +372,7 @@ mod tests {
         let check = |plans: &[&[&str]], kept: &[&[&str]]| {
             let mut all = Transcript::default();
             for entries in plans {
-                all.plan(plan(entries), Place::Transcript);
+                all.plan(plan(entries), PlanPlace::Transcript);
             }
             let kept: Vec<Entry> = kept.iter().map(|one| Entry::Plan(plan(one))).collect();
             assert_eq!(format!("{:?}", all.entries()), format!("{kept:?}"));
@@ -351,7 +393,7 @@ mod tests {
             for text in ["One.", "Two."] {
                 let id = id.map(str::to_owned);
                 all.chunk(Role::Agent, id, None, &Content::Text(text.into()));
-                all.plan(plan(&["> a"]), Place::Panel);
+                all.plan(plan(&["> a"]), PlanPlace::Panel);
             }
             all.entries().len()
         };

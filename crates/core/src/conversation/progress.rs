@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::spine::effect::Announcement;
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::TerminalKey;
-use crate::terminals::State;
+use crate::terminals::CommandState;
 use crate::terminals::info::TerminalInfo;
 use acp::ToolStatus;
 
@@ -63,11 +63,14 @@ impl Progress {
 pub fn is_finished(status: ToolStatus) -> bool {
     match status {
         ToolStatus::Pending | ToolStatus::InProgress => false,
-        ToolStatus::Completed | ToolStatus::Failed | ToolStatus::Cancelled => true,
+        ToolStatus::Completed
+        | ToolStatus::Failed
+        | ToolStatus::Cancelled
+        | ToolStatus::Rejected => true,
     }
 }
 
-/// Returns the protocol's name of a status; `cancelled` is this client's name.
+/// Returns the protocol's name of a status; `cancelled` and `rejected` are this client's names.
 pub fn status_name(status: ToolStatus) -> &'static str {
     match status {
         ToolStatus::Pending => "pending",
@@ -75,6 +78,7 @@ pub fn status_name(status: ToolStatus) -> &'static str {
         ToolStatus::Completed => "completed",
         ToolStatus::Failed => "failed",
         ToolStatus::Cancelled => "cancelled",
+        ToolStatus::Rejected => "rejected",
     }
 }
 
@@ -97,7 +101,7 @@ impl TerminalsTold {
             if self.over.contains(&info.key) {
                 continue;
             }
-            let has_run = matches!(info.state, State::Running | State::Exited(_));
+            let has_run = matches!(info.state, CommandState::Running | CommandState::Exited(_));
             if has_run && self.running.insert(info.key) {
                 news.push(Announcement::TerminalStarted {
                     session: info.session,
@@ -107,9 +111,9 @@ impl TerminalsTold {
                 });
             }
             let (exit, why) = match &info.state {
-                State::Exited(exit) => (exit.clone(), None),
-                State::Failed(why) => (TerminalExit::default(), Some(why.clone())),
-                State::Starting | State::Running => continue,
+                CommandState::Exited(exit) => (exit.clone(), None),
+                CommandState::Failed(why) => (TerminalExit::default(), Some(why.clone())),
+                CommandState::Starting | CommandState::Running => continue,
             };
             self.over.insert(info.key);
             news.push(Announcement::TerminalExited {

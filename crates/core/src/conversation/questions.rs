@@ -88,6 +88,12 @@ impl Conversation {
         made.ok_or_else(|| unknown_session(id))
     }
 
+    /// Returns the tool call that started the sub-agent whose call a question is about.
+    pub(crate) fn question_parent(&self, question: &Question) -> Option<&ToolCall> {
+        let session = self.sessions.get(&question.session)?;
+        session.transcript.find_parent(question.tool.as_ref()?)
+    }
+
     /// Returns the tool call that a question shows.
     pub(crate) fn question_call<'a>(&'a self, question: &'a Question) -> Option<&'a ToolCall> {
         let session = self.sessions.get(&question.session)?;

@@ -1,7 +1,9 @@
 //! Queued prompts, which wait until the session is ready or the turn has ended.
 //!
-//! Invariant: a prompt leaves the queue only when its turn begins, or when the user removes it or
-//! closes the session: it stays if the agent ends, requires a log-in, or the turn is cancelled.
+//! Invariant: a prompt leaves the queue only when its turn begins, when the running turn has taken it,
+//! or when the user removes it or closes the session: it stays if the agent ends, requires a log-in,
+//! or the turn is cancelled. What waits when the user cancels a turn is held until the user sends one
+//! of it.
 
 use std::collections::VecDeque;
 
@@ -18,7 +20,7 @@ pub struct Queue {
     waiting: VecDeque<Waiting>,
     next: u64,
     /// The prompts the panel shows.
-    shown: Vec<QueueId>,
+    shown: Vec<(QueueId, bool)>,
     /// The prompts that were announced last.
     told: Vec<QueueId>,
 }
@@ -27,6 +29,9 @@ pub struct Queue {
 struct Waiting {
     id: QueueId,
     prompt: Prompt,
+    is_held: bool,
+    /// The request that sends it into the running turn, while the agent has not answered.
+    sent: Option<u64>,
 }
 
 /// The user's action on a queued prompt.
@@ -48,6 +53,8 @@ pub enum When {
     InTurn,
     /// Next, and at once: the running turn is cancelled.
     AtOnce,
+    /// Into the running turn, if the agent can take it there; otherwise after all others.
+    Steer,
 }
 
 /// A queued prompt in the public API.
@@ -58,9 +65,11 @@ pub struct QueuedInfo {
 }
 
 impl Queue {
+    /// Adds a prompt after all that were sent earlier, except held ones.
     pub fn push_back(&mut self, prompt: Prompt) {
         let waiting = self.number(prompt);
-        self.waiting.push_back(waiting);
+        let held = self.waiting.iter().position(|waiting| waiting.is_held);
+        self.waiting.insert(held.unwrap_or(self.len()), waiting);
     }
 
     pub fn push_front(&mut self, prompt: Prompt) {
@@ -70,13 +79,54 @@ impl Queue {
 
     pub fn push(&mut self, prompt: Prompt, when: When) {
         match when {
-            When::InTurn => self.push_back(prompt),
+            When::InTurn | When::Steer => self.push_back(prompt),
             When::AtOnce => self.push_front(prompt),
         }
     }
 
+    /// Removes and returns the first prompt that is not held, unless the running turn may have taken
+    /// one.
     pub fn pop_front(&mut self) -> Option<Prompt> {
-        self.waiting.pop_front().map(|waiting| waiting.prompt)
+        if self.waiting.front()?.sent.is_some() {
+            return None;
+        }
+        let at = self.waiting.iter().position(|waiting| !waiting.is_held)?;
+        self.waiting.remove(at).map(|waiting| waiting.prompt)
+    }
+
+    /// Holds all queued prompts, or lets them be sent.
+    pub(crate) fn hold(&mut self, is_held: bool) {
+        for waiting in &mut self.waiting {
+            waiting.is_held = is_held;
+        }
+    }
+
+    /// Adds a prompt that this request sends into the running turn, before those that wait for the
+    /// turn's end.
+    pub fn push_sent(&mut self, prompt: Prompt, request: u64) {
+        let is_sent = |waiting: &&Waiting| waiting.sent.is_some();
+        let at = self.waiting.iter().take_while(is_sent).count();
+        let mut waiting = self.number(prompt);
+        waiting.sent = Some(request);
+        self.waiting.insert(at, waiting);
+    }
+
+    /// Takes the prompt that this request has sent into the running turn.
+    pub fn take_sent(&mut self, request: u64) -> Option<Prompt> {
+        let mut all = self.waiting.iter();
+        let at = all.position(|waiting| waiting.sent == Some(request))?;
+        self.waiting.remove(at).map(|waiting| waiting.prompt)
+    }
+
+    /// Leaves a prompt in the queue that the running turn has not taken: the one of this request, or
+    /// all of them.
+    pub fn keep_sent(&mut self, request: Option<u64>) {
+        for waiting in &mut self.waiting {
+            let is_it = request.is_none_or(|request| waiting.sent == Some(request));
+            if is_it {
+                waiting.sent = None;
+            }
+        }
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Prompt> {
@@ -107,7 +157,13 @@ impl Queue {
 
     /// Returns whether the panel must be updated.
     pub(crate) fn is_dirty(&self) -> bool {
-        !self.is_known(&self.shown)
+        !self.states().eq(self.shown.iter().copied())
+    }
+
+    /// Returns the queued prompts, and whether each is held.
+    fn states(&self) -> impl Iterator<Item = (QueueId, bool)> {
+        let all = self.waiting.iter();
+        all.map(|waiting| (waiting.id, waiting.is_held))
     }
 
     /// Returns whether exactly these prompts are queued, in this order.
@@ -124,11 +180,17 @@ impl Queue {
         Waiting {
             id: QueueId(self.next),
             prompt,
+            is_held: false,
+            sent: None,
         }
     }
 
+    /// Takes a prompt that the running turn cannot have taken.
     pub(crate) fn take(&mut self, id: QueueId) -> Option<Prompt> {
         let at = self.position(id)?;
+        if self.waiting.get(at)?.sent.is_some() {
+            return None;
+        }
         self.waiting.remove(at).map(|waiting| waiting.prompt)
     }
 
@@ -157,9 +219,10 @@ impl Queue {
         if !self.is_dirty() {
             return None;
         }
-        self.shown = self.ids().collect();
+        self.shown = self.states().collect();
         Some(QueueView {
-            ids: self.shown.clone(),
+            ids: self.ids().collect(),
+            held: self.shown.iter().position(|(_, is_held)| *is_held),
             lines: (1..).zip(self.titles()).map(line).collect(),
         })
     }

@@ -3,7 +3,7 @@
 //! Invariant: a message of the user begins a turn, as a prompt does; a text that an agent sent to
 //! its model in the user's name is folded.
 
-use crate::conversation::plan::Place;
+use crate::conversation::plan::PlanPlace;
 use crate::conversation::replay::Item;
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::render::toolview::whole_line;
@@ -50,7 +50,7 @@ impl Transcript {
                 parent,
                 content,
             } => self.chunk(role, message, parent, &content),
-            Item::Plan(entries) => self.plan(entries, Place::Transcript),
+            Item::Plan(entries) => self.plan(entries, PlanPlace::Transcript),
             Item::Unknown { kind, raw } => {
                 self.push(Entry::Unknown { kind, raw });
             }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::conversation::clock::Clock;
 use crate::conversation::compaction::Compactions;
 use crate::conversation::composer::Attached;
 use crate::conversation::history::state::Keeping;
@@ -53,17 +54,18 @@ pub struct Session {
 /// A prompt and the agent's answer.
 #[derive(Debug)]
 pub struct Turn {
-    pub stage: Stage,
+    pub stage: TurnStage,
     pub cancelled: bool,
     /// The agent has sent output: a chunk, a tool call or a plan.
     pub spoke: bool,
+    pub clock: Clock,
     /// The expected echo of the prompt; `None` once other text in the user's name has arrived.
     pub echo: Option<Echo>,
 }
 
 /// The event a turn waits for.
 #[derive(Debug)]
-pub enum Stage {
+pub enum TurnStage {
     /// A checkpoint; then the prompt is sent.
     Checkpoint(Box<Prompt>),
     /// The answer to this request.
@@ -101,6 +103,7 @@ impl Phase {
 
 impl Session {
     pub fn new(spec: AgentSpec, roots: Vec<PathBuf>, project: PathBuf, origin: Origin) -> Self {
+        let options = Options::with(&spec.defaults, &spec.remembered);
         Self {
             spec,
             roots,
@@ -121,7 +124,7 @@ impl Session {
             along: None,
             attached: Attached::default(),
             stop_reason: None,
-            options: Options::default(),
+            options,
             title: None,
             compactions: Compactions::default(),
             usage: None,

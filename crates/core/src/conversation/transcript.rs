@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 pub use self::entry::{Entry, Message};
 use crate::code::Colours;
 use crate::conversation::family::Family;
-use crate::conversation::history::news::News;
+use crate::conversation::history::news::Unwritten;
 use crate::conversation::plan::Plans;
 use crate::conversation::progress::Progress;
 use crate::render::contents::content_markdown;
@@ -33,7 +33,7 @@ pub struct Transcript {
     dirty: BTreeSet<usize>,
     pub(crate) progress: Progress,
     /// The entries to be written to the record.
-    pub(crate) news: News,
+    pub(crate) news: Unwritten,
 }
 
 impl Transcript {
@@ -263,7 +263,12 @@ impl Transcript {
     /// Begins a turn with the user's prompt.
     pub fn begin_turn(&mut self, prompt: &str) {
         self.plans.begin_turn();
-        self.push(Entry::User(Message::complete(None, prompt)));
+        self.said(prompt);
+    }
+
+    /// Appends what the user has said: the beginning of a turn, or words for the one that runs.
+    pub fn said(&mut self, text: &str) {
+        self.push(Entry::User(Message::complete(None, text)));
         self.news.settle_all();
     }
 
@@ -303,8 +308,6 @@ fn finish(entries: &mut [Entry], index: usize, dirty: &mut BTreeSet<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use acp::ToolCallPatch;
 
@@ -367,7 +370,7 @@ mod tests {
     #[test]
     fn a_parent_may_come_late_or_never() {
         let child = |id: &str, parent: &str| ToolCallPatch {
-            meta: Some(json!({ "claudeCode": { "parentToolUseId": parent } })),
+            parent: Some(ToolCallId(parent.into())),
             ..ToolCallPatch::new(ToolCallId(id.into()))
         };
         let mut transcript = Transcript::default();

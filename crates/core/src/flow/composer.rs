@@ -4,7 +4,7 @@
 //! until its attachments are fetched.
 
 use crate::conversation::attachment::{Fetch, Takes, whole};
-use crate::conversation::session::{Session, Stage};
+use crate::conversation::session::{Session, TurnStage};
 use crate::model::Model;
 use crate::spine::attachment::{Attachment, Image};
 use crate::spine::cx::{Effects, notify};
@@ -36,7 +36,7 @@ impl Model {
         for (at, fetch) in wanted {
             let text = match &fetch {
                 Fetch::File(path) => {
-                    let found = self.workspace.documents.find(path);
+                    let found = self.workspace.documents().find(path);
                     found.map(|(_, open)| whole(&open.text, open.state.format))
                 }
                 Fetch::Diff(_) | Fetch::Image(_) => None,
@@ -170,14 +170,14 @@ impl Model {
 /// Returns the outgoing prompt of a session.
 fn outgoing(session: &Session) -> Option<&Prompt> {
     match &session.turn.as_ref()?.stage {
-        Stage::Checkpoint(prompt) => Some(prompt),
-        Stage::Answer(_) => None,
+        TurnStage::Checkpoint(prompt) => Some(prompt),
+        TurnStage::Answer(_) => None,
     }
 }
 
 fn outgoing_mut(session: &mut Session) -> Option<&mut Prompt> {
     match &mut session.turn.as_mut()?.stage {
-        Stage::Checkpoint(prompt) => Some(prompt),
-        Stage::Answer(_) => None,
+        TurnStage::Checkpoint(prompt) => Some(prompt),
+        TurnStage::Answer(_) => None,
     }
 }

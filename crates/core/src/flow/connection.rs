@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::conversation::agent::{Agent, AgentState, Call};
 use crate::conversation::queue::tell_unsent;
-use crate::conversation::session::{Session, Stage};
+use crate::conversation::session::{Session, TurnStage};
+use crate::conversation::subagents::SubAgents;
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
@@ -41,6 +42,7 @@ impl Model {
             return;
         };
         session.options.begin();
+        session.queue.hold(false);
         let running = self
             .conversation
             .agents
@@ -71,6 +73,7 @@ impl Model {
                 next_id: 0,
                 early: Vec::new(),
                 early_permissions: Vec::new(),
+                subagents: SubAgents::default(),
             },
         );
         fx.push(Effect::Host(HostEffect::Spawn { agent, spec }));
@@ -164,16 +167,18 @@ impl Model {
             return;
         };
         session.agent = None;
+        session.queue.keep_sent(None);
         session.opening.close();
         session.login.reset();
         session.transcript.cancel_tools();
         session.compactions.end(&mut session.transcript);
         if let Some(turn) = &mut session.turn {
-            if let Stage::Checkpoint(prompt) = &mut turn.stage {
+            if let TurnStage::Checkpoint(prompt) = &mut turn.stage {
                 session.queue.push_front(std::mem::take(prompt));
             }
             self.finish_turn(key, "agent_exited", fx);
         }
+        self.subagents_rest(key, fx);
     }
 
     /// Answers an agent's questions and asks it to end; its sessions are notified when it has
@@ -322,7 +327,12 @@ impl Model {
             let why = format!("no answer for {seconds} seconds");
             self.conversation
                 .option_answered(agent, session, change, Err(why), fx);
-            return;
+            // It may have waited for a value of the config.
+            return self.next_prompt(session, fx);
+        }
+        if let Call::Steer(session) = call {
+            self.conversation.cancel_request_of(agent, id, fx);
+            return self.steer_is_late(session, id, fx);
         }
         if let Some(key) = call.opens()
             && let Some(session) = self.conversation.sessions.get_mut(&key)

@@ -2,12 +2,24 @@
 
 use crate::conversation::transcript::Entry;
 use crate::model::Model;
+use crate::spine::cx::Effects;
 use crate::spine::ids::SessionKey;
 use crate::workspace::feedback::Feedback;
 
 impl Model {
+    /// Updates what depends on the state of reviews in other rooms: proposals at once, the report of
+    /// rejections with the next frame, because it names all rejected files and each event decides
+    /// one.
+    pub(crate) fn settle_reviews(&mut self, fx: &mut Effects) {
+        self.refresh_proposals(fx);
+        self.conversation.feedback_is_dirty |= self.workspace.has_changed_reviews();
+    }
+
     /// Updates, in every chat, the report that is attached to the next prompt.
     pub(crate) fn refresh_feedback(&mut self) {
+        if !std::mem::take(&mut self.conversation.feedback_is_dirty) {
+            return;
+        }
         let keys: Vec<SessionKey> = self.conversation.sessions.keys().copied().collect();
         for key in keys {
             let feedback = self.workspace.feedback_of(key);
@@ -34,7 +46,7 @@ impl Model {
     /// Returns the report for a prompt that is being sent, and clears it.
     pub(crate) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
         let feedback = self.workspace.feedback_of(key);
-        self.workspace.reviews.forget_rejected(key);
+        self.workspace.forget_rejected(key);
         let session = self.conversation.sessions.get_mut(&key)?;
         let known = session.along.take();
         let feedback = feedback?;
@@ -53,9 +65,9 @@ impl Model {
             .into_iter()
             .filter(|key| session.is_none_or(|s| s == *key))
         {
-            self.workspace.reviews.forget_rejected(key);
+            self.workspace.forget_rejected(key);
         }
-        self.refresh_feedback();
+        self.conversation.feedback_is_dirty = true;
     }
 }
 

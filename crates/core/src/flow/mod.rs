@@ -14,6 +14,7 @@ mod proposals;
 mod questions;
 mod queue;
 mod reach;
+mod steer;
 mod takeback;
 mod tool_terminals;
 mod tools;

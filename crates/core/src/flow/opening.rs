@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::conversation::agent::Call;
 use crate::conversation::connection::first_line;
-use crate::conversation::opening::{Ask, Stage};
+use crate::conversation::opening::{Ask, OpeningStage};
 use crate::conversation::replay::{Item, Replay};
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, notify};
@@ -113,9 +113,9 @@ impl Model {
                 session.opening.close();
                 self.login_needed(agent, key, &error, fx);
             }
-            Err(_) if can_load && matches!(session.opening.stage, Stage::Resuming) => {
+            Err(_) if can_load && matches!(session.opening.stage, OpeningStage::Resuming) => {
                 let is_here = session.transcript.has_conversation();
-                session.opening.stage = Stage::Loading {
+                session.opening.stage = OpeningStage::Loading {
                     replay: (!is_here).then(Replay::default),
                     is_telling: false,
                 };
@@ -141,9 +141,9 @@ impl Model {
         session.id = Some(now.session.clone());
         let name = session.spec.name.clone();
         let opening = &mut session.opening;
-        let before = std::mem::replace(&mut opening.stage, Stage::Open);
+        let before = std::mem::replace(&mut opening.stage, OpeningStage::Open);
         let is_loaded = match before {
-            Stage::New(instead) => {
+            OpeningStage::New(instead) => {
                 opening.has_past = false;
                 opening.is_refused = false;
                 session.history.is_to_be_told = instead.is_some();
@@ -152,13 +152,13 @@ impl Model {
                 }
                 false
             }
-            Stage::Loading { replay, .. } => {
+            OpeningStage::Loading { replay, .. } => {
                 if let Some(replay) = replay {
                     self.told_again(key, replay);
                 }
                 true
             }
-            Stage::Resuming | Stage::Open | Stage::Closed => true,
+            OpeningStage::Resuming | OpeningStage::Open | OpeningStage::Closed => true,
         };
         fx.push(emit(Announcement::SessionStarted {
             session: key,
@@ -216,7 +216,7 @@ impl Model {
     /// Moves the replay so far into the transcript, so that a question asked now follows it.
     pub(crate) fn tell_so_far(&mut self, key: SessionKey) {
         let session = self.conversation.sessions.get_mut(&key);
-        if let Some(Stage::Loading {
+        if let Some(OpeningStage::Loading {
             replay: Some(replay),
             ..
         }) = session.map(|session| &mut session.opening.stage)

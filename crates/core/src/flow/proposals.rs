@@ -6,22 +6,24 @@ use crate::questions::Answer;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::effect::Level;
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::{QuestionId, SessionKey};
-use crate::workspace::proposals::{FileProposal, Place, Preview, Proposal, Standing, files_of};
+use crate::workspace::proposals::{
+    FileProposal, Preview, Proposal, ProposalIndex, Standing, files_of,
+};
 use acp::{OptionKind, PermissionOption, ToolCallId};
 
 impl Model {
     /// Updates the proposals of a tool call.
     pub(crate) fn tool_proposes(&mut self, key: SessionKey, id: &ToolCallId) {
-        if self.workspace.proposals.preview == Preview::Off {
+        if self.workspace.proposals().preview == Preview::Off {
             return;
         }
         for (permission, title, files) in self.wanted(key, id) {
             self.workspace.propose(key, id, permission, title, files);
         }
-        if self.workspace.proposals.take_asked_changed() {
+        if self.workspace.take_asked_changed() {
             self.questions.touch();
         }
     }
@@ -36,10 +38,8 @@ impl Model {
             let files = files_of(tool, &session.spec.cwd);
             (permission, toolview::title(tool), files)
         };
-        let open = self.questions.asked();
-        let open = open.filter(|open| {
-            open.permission().is_some() && open.session == key && open.tool.as_ref() == Some(id)
-        });
+        let open = self.questions.about(key, id);
+        let open = open.filter(|open| open.is_asked() && open.permission().is_some());
         let asked = open
             .filter_map(|open| Some(wants(Some(open.id), self.conversation.question_call(open)?)));
         let asked: Vec<Wanted> = asked.collect();
@@ -64,21 +64,21 @@ impl Model {
             }
         };
         self.workspace.refresh_proposals(standing, fx);
-        if self.workspace.proposals.take_asked_changed() {
+        if self.workspace.take_asked_changed() {
             self.questions.touch();
         }
     }
 
     /// Asks the user for an option if no change of a file can be decided by hunks.
-    pub(crate) fn ask_about_files(&mut self, files: &[Place], fx: &mut Effects) {
-        for id in self.workspace.proposals.undecidable(files) {
+    pub(crate) fn ask_about_files(&mut self, files: &[ProposalIndex], fx: &mut Effects) {
+        for id in self.workspace.proposals().undecidable(files) {
             self.ask_for_option(id, false, fx);
         }
     }
 
     /// Answers the questions whose hunks are all decided.
     pub(crate) fn answer_decided(&mut self, fx: &mut Effects) {
-        for (id, choice, is_whole) in self.workspace.proposals.decided() {
+        for (id, choice, is_whole) in self.workspace.proposals().decided() {
             match self.once_option(id, choice).filter(|_| is_whole) {
                 Some(option) => self.question_answered(id, Answer::Option(option), fx),
                 None => self.ask_for_option(id, is_whole, fx),
@@ -105,10 +105,12 @@ impl Model {
             true => "none of the options, or more than one, says just that",
             false => "not all that the agent asks for can be shown in the files",
         };
-        let text = format!("Please choose an option: {why}. What you chose by hunks is kept.");
+        let text = format!(
+            "Choose an option in the question (:Acp permission): {why}. Your choices by hunk are \
+             kept."
+        );
         fx.push(notify(Level::Info, text));
         self.questions.bring_forward(id);
-        fx.push(Effect::Editor(EditorEffect::AskPermission { id }));
     }
 }
 

@@ -21,7 +21,7 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, QuestionId, SessionKey};
 use crate::tools;
-use acp::{ElicitationMode, RpcError, ToolCallId, client, rpc};
+use acp::{ElicitationMode, RpcError, ToolCallId, ToolStatus, client, rpc};
 
 impl Model {
     pub(crate) fn permission_requested(
@@ -69,6 +69,7 @@ impl Model {
         let Some(state) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
+        state.transcript.decide_tool(&tool, ToolStatus::Pending);
         if let Some(turn) = &mut state.turn {
             turn.spoke = true;
         }
@@ -234,7 +235,10 @@ impl Model {
             asked: Asked::of(call, &session.spec.name, &session.spec.cwd),
             roots: session.roots.clone(),
             title: title.unwrap_or_default(),
-            has_begun: self.workspace.proposals.has_choice(question.session, tool),
+            has_begun: self
+                .workspace
+                .proposals()
+                .has_choice(question.session, tool),
         })
     }
 
@@ -268,17 +272,30 @@ impl Model {
             option,
             rule,
             is_allowed,
+            is_apart,
+            told,
         } = decision;
         if rule.is_some() {
             // The rule decides about it, so it is no longer merely proposed.
-            self.workspace.proposals.was_asked(session, tool.clone());
+            self.workspace.note_asked(session, tool.clone());
         }
         if let Some(is_allowed) = is_allowed {
-            self.workspace.proposal_answered(id, is_allowed);
+            self.workspace
+                .proposal_answered(id, is_allowed, rule.is_some());
         }
         if let Some(session) = self.conversation.sessions.get_mut(&session) {
             let known = session.transcript.find_tool(&tool);
-            let tool = known.map_or(&tool, |known| &known.id);
+            let tool = known.map_or(tool.clone(), |known| known.id.clone());
+            if let Some(told) = told {
+                let text = told.text(known);
+                session.transcript.notice(Level::Info, text);
+            }
+            if is_allowed == Some(false) && !is_apart {
+                session.transcript.decide_tool(&tool, ToolStatus::Rejected);
+            }
+            if let (Some(true), Some(mode)) = (is_allowed, &option) {
+                session.options.allowed(mode);
+            }
             session.history.answered(&tool.0, option, rule);
         }
     }

@@ -1,7 +1,8 @@
 //! Queued prompts, which wait until the session is ready or the turn has ended.
 //!
 //! Invariant: a prompt leaves the queue only when its turn begins, or when the user removes it or
-//! closes the session: it stays if the agent ends, requires a log-in, or the turn is cancelled.
+//! closes the session: it stays if the agent ends, requires a log-in, or the turn is cancelled. What
+//! waits when the user cancels a turn is held until the user sends one of it.
 
 use crate::conversation::queue::QueueAction;
 use crate::model::Model;
@@ -38,9 +39,22 @@ impl Model {
                 };
                 fx.push(Effect::Editor(effect));
             }
-            QueueAction::SendNow => self.send_first(key, prompt, fx),
+            QueueAction::SendNow => {
+                session.queue.hold(false);
+                self.send_first(key, prompt, fx);
+            }
             QueueAction::Remove | QueueAction::Move(_) => {}
         }
+    }
+
+    /// Cancels the running turn, and holds the queued prompts.
+    pub(crate) fn stop_turn(&mut self, key: SessionKey, fx: &mut Effects) {
+        if let Some(session) = self.conversation.sessions.get_mut(&key)
+            && session.turn.is_some()
+        {
+            session.queue.hold(true);
+        }
+        self.cancel(key, fx);
     }
 
     /// Sends a prompt before all others, at once; the running turn is cancelled.

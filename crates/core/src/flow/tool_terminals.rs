@@ -13,7 +13,6 @@ use acp::{TerminalId, TerminalNews, ToolCallPatch, ToolContent, take_terminal_ne
 impl Model {
     /// Merges a message about a tool call, and its reports about terminals, into the transcript.
     pub(crate) fn merge_tool(&mut self, session: SessionKey, mut patch: ToolCallPatch) {
-        self.questions.touch_about(session, &patch.id);
         self.meet_twin(session, &mut patch);
         let reports = take_terminal_news(&mut patch);
         self.merge_told(session, patch, reports, &[]);
@@ -28,7 +27,7 @@ impl Model {
         reports: Vec<TerminalNews>,
         shown: &[TerminalId],
     ) {
-        self.questions.touch_about(key, &patch.id);
+        self.questions.touch_in(key);
         let has_content = patch.content.is_some();
         let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
@@ -86,7 +85,7 @@ impl Model {
                         .terminals
                         .set(terminal.shown_as(&name.1, &session.spec.cwd), &link)
                 {
-                    self.questions.touch_about(name.0, &tool.id);
+                    self.questions.touch_in(name.0);
                     session.transcript.touch(index);
                 }
             }

@@ -6,9 +6,11 @@ use serde_json::Value;
 
 use crate::conversation::agent::{Call, EARLY_UPDATES};
 use crate::conversation::attachment::Takes;
-use crate::conversation::plan::Place;
+use crate::conversation::clock::Clock;
+use crate::conversation::jobs::TimerJob;
+use crate::conversation::plan::PlanPlace;
 use crate::conversation::queue::When;
-use crate::conversation::session::{Echo, Stage, Turn};
+use crate::conversation::session::{Echo, Phase, Turn, TurnStage};
 use crate::conversation::usage::Usage;
 use crate::model::Model;
 use crate::spine::attachment::Attachment;
@@ -16,9 +18,16 @@ use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::pending::{Token, reply};
 use crate::tools;
 use acp::client::{self, PromptBlock};
 use acp::{Content, Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
+
+/// The time without an answer to a cancel after which a notice says so, in milliseconds.
+const CANCEL_MS: u64 = 10_000;
+
+/// The maximum length of a session's title, in characters: it is published with each snapshot.
+const TITLE: usize = 500;
 
 impl Model {
     pub(crate) fn prompt(&mut self, key: SessionKey, prompt: Prompt, when: When, fx: &mut Effects) {
@@ -31,6 +40,17 @@ impl Model {
             ));
             return;
         }
+        if when == When::Steer {
+            match self.steer(key, prompt, fx) {
+                None => return,
+                Some(left) => prompt = left,
+            }
+        }
+        let Some(session) = self.conversation.sessions.get(&key) else {
+            return;
+        };
+        let cannot_steer = when == When::Steer && !self.conversation.can_steer(session);
+        let name = session.spec.name.clone();
         let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
@@ -44,7 +64,14 @@ impl Model {
         } else if is_busy {
             match when {
                 // Not in the transcript: a notice there would interrupt the agent's message.
-                When::InTurn => fx.push(Effect::Editor(EditorEffect::Queued { session: key })),
+                When::Steer if cannot_steer => {
+                    let text =
+                        format!("Queued: the agent \"{name}\" takes no words while it works.");
+                    fx.push(notify(Level::Info, text));
+                }
+                When::InTurn | When::Steer => {
+                    fx.push(Effect::Editor(EditorEffect::Queued { session: key }))
+                }
                 When::AtOnce => self.cancel(key, fx),
             }
         }
@@ -63,6 +90,7 @@ impl Model {
             return;
         };
         let is_busy = session.turn.is_some() || session.login.is_needed;
+        let is_busy = is_busy || session.options.is_setting_up();
         if serving.is_none() || !session.opening.is_open() || is_busy {
             return;
         }
@@ -76,14 +104,34 @@ impl Model {
         session.stop_reason = None;
         self.view.following.turn_begins(key);
         session.turn = Some(Turn {
-            stage: Stage::Checkpoint(Box::new(prompt)),
+            stage: TurnStage::Checkpoint(Box::new(prompt)),
             cancelled: false,
             spoke: false,
+            clock: Clock::default(),
             echo: None,
         });
+        self.conversation.wait_a_second(key, fx);
         self.workspace.set_in_turn(key, true);
         self.workspace.ask_checkpoint(key, fx);
         fx.push(emit(Announcement::TurnStarted { session: key }));
+    }
+
+    /// Counts a second of a turn. While the user is asked or a command runs, the agent is not silent.
+    pub(crate) fn second_passed(
+        &mut self,
+        key: SessionKey,
+        token: Token<reply::Timer>,
+        fx: &mut Effects,
+    ) {
+        let is_excused = self.phase(key) == Phase::Waiting || self.terminals.running(key) > 0;
+        let session = self.conversation.sessions.get_mut(&key);
+        let turn = session.and_then(|session| session.turn.as_mut());
+        let Some(turn) = turn.filter(|turn| turn.clock.next == Some(token)) else {
+            // It was a second of an earlier turn.
+            return;
+        };
+        turn.clock.tick(is_excused);
+        self.conversation.wait_a_second(key, fx);
     }
 
     /// Sends the prompt that waited for a checkpoint and its contents.
@@ -108,13 +156,13 @@ impl Model {
         let (Some(id), Some(turn)) = (&session.id, &mut session.turn) else {
             return;
         };
-        let Stage::Checkpoint(prompt) = &mut turn.stage else {
+        let TurnStage::Checkpoint(prompt) = &mut turn.stage else {
             return;
         };
         let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
         // Up to here, reports belong to the last turn.
         let shown = prompt.shown(&session.spec.cwd);
-        self.workspace.reviews.turns.begins(key, &shown);
+        self.workspace.turn_begins(key, &shown);
         // A command is sent alone: an agent may ignore the rest of such a prompt.
         let is_command = (self.conversation.sessions.get(&key))
             .is_some_and(|session| session.is_command(&prompt));
@@ -159,7 +207,7 @@ impl Model {
         if let Some(session) = self.conversation.sessions.get_mut(&key)
             && let Some(turn) = &mut session.turn
         {
-            turn.stage = Stage::Answer(request);
+            turn.stage = TurnStage::Answer(request);
             session.opening.is_used();
         }
         self.workspace.open_window(key);
@@ -175,29 +223,58 @@ impl Model {
 
     fn cancel_turn(&mut self, key: SessionKey, had_uses: bool, fx: &mut Effects) {
         self.cancel_questions(key, fx);
+        let mut of_subagents = self.conversation.subagent_cancels(key);
         let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
         else {
+            if !of_subagents.is_empty() {
+                session.transcript.cancel_tools();
+                return fx.append(&mut of_subagents);
+            }
             if !self.conversation.cancel_login(key, fx) && !had_uses {
                 fx.push(notify(Level::Info, "Nothing is running in this chat."));
             }
             return;
         };
-        if matches!(turn.stage, Stage::Checkpoint(_)) {
+        if matches!(turn.stage, TurnStage::Checkpoint(_)) {
             let text = "Cancelled before the prompt was sent.";
             session.transcript.notice(Level::Warn, text);
+            fx.append(&mut of_subagents);
             self.finish_turn(key, "cancelled", fx);
             return self.next_prompt(key, fx);
         }
         let line = rpc::notification(client::CANCEL, client::cancel(id));
         fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        // An agent may spare its sub-agents. They end later than it, so it does not go on with what
+        // they return.
+        fx.append(&mut of_subagents);
         if !turn.cancelled {
             turn.cancelled = true;
             session.transcript.cancel_tools();
+            if let TurnStage::Answer(request) = turn.stage {
+                let session = key;
+                let job = TimerJob::Cancelled { session, request };
+                let token = self.conversation.jobs.timers.add(job);
+                let ms = CANCEL_MS;
+                fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+            }
         }
         self.terminals.kill_turn(key, fx);
+    }
+
+    /// Reports that the agent has not answered the cancel of a turn.
+    pub(crate) fn cancel_is_late(&mut self, key: SessionKey, request: u64, fx: &mut Effects) {
+        let session = self.conversation.sessions.get(&key);
+        let turn = session.and_then(|session| session.turn.as_ref());
+        let goes_on = |turn: &Turn| matches!(turn.stage, TurnStage::Answer(id) if id == request);
+        if turn.is_some_and(goes_on) {
+            let text = "The agent has not answered the cancel, so its turn goes on: `:Acp stop` ends \
+                        the agent, and `:Acp restart` continues with a new one.";
+            fx.notice(key, Level::Warn, text);
+            fx.push(notify(Level::Warn, text));
+        }
     }
 
     pub(crate) fn prompt_answered(
@@ -211,7 +288,7 @@ impl Model {
         let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
-        let is_asked = |stage: &Stage| matches!(stage, Stage::Answer(id) if *id == request);
+        let is_asked = |stage: &TurnStage| matches!(stage, TurnStage::Answer(id) if *id == request);
         let asked = |turn: &&Turn| session.agent == Some(agent) && is_asked(&turn.stage);
         let Some(turn) = session.turn.as_ref().filter(asked) else {
             return;
@@ -252,12 +329,14 @@ impl Model {
     }
 
     pub(crate) fn finish_turn(&mut self, key: SessionKey, reason: &str, fx: &mut Effects) {
+        // What they change is the agent's, also after the turn.
+        let is_left = self.conversation.working_subagents(key) > 0;
         let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return;
         };
         let turn = session.turn.take();
         let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
-        self.workspace.set_in_turn(key, false);
+        self.workspace.set_in_turn(key, is_left);
         self.view.following.turn_ends(key);
         self.conversation.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
@@ -265,13 +344,24 @@ impl Model {
         session.history.turn_ended(reason);
         self.tools.tools_turn_ends(key);
         self.terminals.end_turn(key, is_cancelled, fx);
-        if turn.is_some_and(|turn| matches!(turn.stage, Stage::Answer(_))) {
+        if turn.is_some_and(|turn| matches!(turn.stage, TurnStage::Answer(_))) && !is_left {
             self.workspace.ask_checkpoint(key, fx);
         }
         fx.push(emit(Announcement::TurnEnded {
             session: key,
             stop_reason: reason.to_owned(),
         }));
+    }
+
+    /// Closes the window of a turn that has ended before its sub-agents, once none of them works.
+    pub(crate) fn subagents_rest(&mut self, key: SessionKey, fx: &mut Effects) {
+        let session = self.conversation.sessions.get(&key);
+        let is_over = session.is_some_and(|session| session.turn.is_none());
+        let is_left = self.conversation.working_subagents(key) > 0;
+        if is_over && !is_left && self.workspace.is_in_turn(key) {
+            self.workspace.set_in_turn(key, false);
+            self.workspace.ask_checkpoint(key, fx);
+        }
     }
 
     pub(crate) fn session_update(
@@ -281,8 +371,15 @@ impl Model {
         update: Update,
         fx: &mut Effects,
     ) {
+        let is_of_subagent = matches!(update, Update::SubAgent(_));
+        let Some((id, update)) = self.conversation.translate_update(agent, id, update) else {
+            return;
+        };
         if let Some(key) = self.conversation.session_of(agent, &id) {
             self.apply_update(key, update, fx);
+            if is_of_subagent {
+                self.subagents_rest(key, fx);
+            }
             return;
         }
         let Some(state) = self.conversation.agents.get_mut(&agent) else {
@@ -340,8 +437,8 @@ impl Model {
                 content,
             } => {
                 let content = match role {
-                    Role::User => not_echoed(session.turn.as_mut(), content),
-                    Role::Agent | Role::Thought => Some(content),
+                    Role::User if parent.is_none() => not_echoed(session.turn.as_mut(), content),
+                    _ => Some(content),
                 };
                 if let Some(content) = content {
                     session.transcript.chunk(role, message, parent, &content);
@@ -359,7 +456,7 @@ impl Model {
             Update::Plan(entries) => {
                 let place = match session.turn {
                     Some(_) => self.conversation.plan_place,
-                    None => Place::Transcript,
+                    None => PlanPlace::Transcript,
                 };
                 session.transcript.plan(entries, place);
             }
@@ -370,7 +467,10 @@ impl Model {
             }
             Update::Mode(mode) => session.options.mode_is(mode),
             Update::ConfigOptions(options) => session.options.config_is(options),
-            Update::Info { title } => session.title = title.or(session.title.take()),
+            Update::Info { title } => {
+                let title = title.map(|title| title.chars().take(TITLE).collect());
+                session.title = title.or(session.title.take());
+            }
             Update::Usage { used, size, cost } => session.usage = Some(Usage { used, size, cost }),
             Update::Notice { severity, text } => {
                 let level = match severity {
@@ -381,6 +481,8 @@ impl Model {
                 session.transcript.notice(level, text);
             }
             Update::Compaction(patch) => session.compactions.merge(patch, &mut session.transcript),
+            // Translated when they arrived.
+            Update::SubAgent(_) | Update::SessionMessage(_) => {}
             Update::Unknown { kind, raw } => {
                 session
                     .transcript

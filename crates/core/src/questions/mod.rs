@@ -15,7 +15,7 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 
@@ -36,7 +36,9 @@ use rules::{Check, Rules};
 pub struct Questions {
     rules: Rules,
     /// Oldest first.
-    queue: Vec<Question>,
+    queue: BTreeMap<QuestionId, Question>,
+    /// The questions about each tool call, oldest first.
+    about: HashMap<(SessionKey, ToolCallId), Vec<QuestionId>>,
     /// The number of the newest question.
     last: u64,
     /// The question to show before all others.
@@ -124,14 +126,13 @@ impl Question {
     }
 
     /// Returns whether the question waits for the user rather than the rules.
-    fn is_asked(&self) -> bool {
+    pub fn is_asked(&self) -> bool {
         self.permission().is_none_or(Permission::is_asked)
     }
 
-    /// Returns whether the question shows this tool call as it is in the transcript.
-    fn is_about(&self, session: SessionKey, tool: &ToolCallId) -> bool {
-        let is_apart = self.permission().is_some_and(Permission::is_apart);
-        self.session == session && self.tool.as_ref() == Some(tool) && !is_apart
+    /// Returns whether the question shows a call of its own instead of the transcript's.
+    fn is_apart(&self) -> bool {
+        self.permission().is_some_and(Permission::is_apart)
     }
 }
 
@@ -142,7 +143,7 @@ impl Questions {
 
     /// Returns all unanswered questions, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Question> {
-        self.queue.iter()
+        self.queue.values()
     }
 
     /// Returns the questions that wait for the user, oldest first.
@@ -151,11 +152,11 @@ impl Questions {
     }
 
     pub fn get(&self, id: QuestionId) -> Option<&Question> {
-        self.iter().find(|question| question.id == id)
+        self.queue.get(&id)
     }
 
     fn get_mut(&mut self, id: QuestionId) -> Option<&mut Question> {
-        self.queue.iter_mut().find(|question| question.id == id)
+        self.queue.get_mut(&id)
     }
 
     /// Returns whether a question of this session waits for the user.
@@ -163,17 +164,24 @@ impl Questions {
         self.asked().any(|question| question.session == session)
     }
 
+    /// Returns the unanswered questions that name a tool call, oldest first.
+    pub fn about(&self, session: SessionKey, tool: &ToolCallId) -> impl Iterator<Item = &Question> {
+        let ids = self.about.get(&(session, tool.clone())).into_iter();
+        ids.flatten().filter_map(|id| self.queue.get(id))
+    }
+
     /// Returns whether any question shows this tool call as it is in the transcript.
     pub fn are_about(&self, session: SessionKey, tool: &ToolCallId) -> bool {
-        self.iter().any(|question| question.is_about(session, tool))
+        let mut about = self.about(session, tool);
+        about.any(|question| !question.is_apart())
     }
 
     /// Returns the question to show: the one brought forward, else the one on the screen, else the
     /// oldest.
     pub fn front(&self) -> Option<&Question> {
         let find = |id: Option<QuestionId>| {
-            let id = id?;
-            self.asked().find(|question| question.id == id)
+            let question = self.get(id?)?;
+            question.is_asked().then_some(question)
         };
         find(self.forward)
             .or_else(|| find(self.shown))
@@ -196,10 +204,11 @@ impl Questions {
         self.is_dirty = true;
     }
 
-    /// Marks the question on the screen as outdated if it is about this tool call.
-    pub fn touch_about(&mut self, session: SessionKey, tool: &ToolCallId) {
+    /// Marks the question on the screen as outdated if it shows a tool call of this session: one
+    /// call may have several ids.
+    pub fn touch_in(&mut self, session: SessionKey) {
         let front = self.front();
-        self.is_dirty |= front.is_some_and(|question| question.is_about(session, tool));
+        self.is_dirty |= front.is_some_and(|it| it.session == session && it.tool.is_some());
     }
 
     pub fn is_dirty(&self) -> bool {
@@ -233,13 +242,18 @@ impl Questions {
     ) -> QuestionId {
         self.last += 1;
         let id = QuestionId(self.last);
-        self.queue.push(Question {
+        if let Some(tool) = &tool {
+            let about = self.about.entry((session, tool.clone())).or_default();
+            about.push(id);
+        }
+        let question = Question {
             id,
             session,
             asker,
             tool,
             content,
-        });
+        };
+        self.queue.insert(id, question);
         id
     }
 
@@ -256,9 +270,13 @@ impl Questions {
         tool: &ToolCallId,
         call: Option<&ToolCall>,
     ) -> bool {
-        let about = self.queue.iter_mut();
-        let about = about.filter(|question| question.is_about(session, tool));
-        let permission = about.filter_map(Question::permission_mut).next();
+        let open = {
+            let mut about = self.about(session, tool);
+            let open = about.find(|it| it.permission().is_some() && !it.is_apart());
+            open.map(|question| question.id)
+        };
+        let question = open.and_then(|id| self.get_mut(id));
+        let permission = question.and_then(Question::permission_mut);
         let is_open = permission.is_some();
         if let Some(permission) = permission {
             permission.set_apart(call);
@@ -268,7 +286,7 @@ impl Questions {
 
     /// Applies the user's answer to a question; an invalid one leaves it open.
     pub fn answer(&mut self, id: QuestionId, answer: Answer, out: &mut Outcomes) {
-        let question = self.asked().find(|question| question.id == id);
+        let question = self.get(id).filter(|question| question.is_asked());
         let checked = match (question.map(|question| &question.content), &answer) {
             (Some(Content::Permission(permission)), Answer::Option(option)) => {
                 permission.check(option).map(|()| None)
@@ -283,7 +301,7 @@ impl Questions {
         };
         match checked {
             Ok(told) => {
-                if let Some(question) = self.take(|question| question.id == id) {
+                if let Some(question) = self.take(id) {
                     let session = question.session;
                     out.extend(told.map(|text| Outcome::Notice(session, Level::Info, text)));
                     self.end(question, End::Answer(answer), out);
@@ -295,14 +313,18 @@ impl Questions {
 
     /// Cancels every question of a session.
     pub fn cancel(&mut self, session: SessionKey, out: &mut Outcomes) {
-        while let Some(question) = self.take(|question| question.session == session) {
-            self.end(question, End::Cancelled, out);
+        let of_session = self.iter().filter(|question| question.session == session);
+        let ids: Vec<QuestionId> = of_session.map(|question| question.id).collect();
+        for id in ids {
+            if let Some(question) = self.take(id) {
+                self.end(question, End::Cancelled, out);
+            }
         }
     }
 
     /// Withdraws the question of a request that its asker cancelled; returns whether there was one.
     pub fn withdraw(&mut self, asker: &Asker, out: &mut Outcomes) -> bool {
-        let question = self.take(|question| question.asker == *asker);
+        let question = self.take_first(|question| question.asker == *asker);
         let is_open = question.is_some();
         if let Some(question) = question {
             self.end(question, End::Withdrawn, out);
@@ -327,7 +349,7 @@ impl Questions {
     /// Handles the agent's report that a page is done.
     pub fn page_is_done(&mut self, agent: AgentKey, name: &str, out: &mut Outcomes) {
         // It was done outside this client: the user need not open it.
-        let open = self.take(|question| match &question.content {
+        let open = self.take_first(|question| match &question.content {
             Content::Elicitation(asked) => {
                 question.asker.agent() == Some(agent) && asked.is_page(name)
             }
@@ -348,10 +370,24 @@ impl Questions {
         });
     }
 
-    fn take(&mut self, is_meant: impl Fn(&Question) -> bool) -> Option<Question> {
-        let index = self.queue.iter().position(is_meant)?;
+    fn take_first(&mut self, is_meant: impl Fn(&&Question) -> bool) -> Option<Question> {
+        let id = self.iter().find(is_meant)?.id;
+        self.take(id)
+    }
+
+    fn take(&mut self, id: QuestionId) -> Option<Question> {
+        let question = self.queue.remove(&id)?;
         self.is_dirty = true;
-        Some(self.queue.remove(index))
+        if let Some(tool) = &question.tool {
+            let name = (question.session, tool.clone());
+            if let Some(about) = self.about.get_mut(&name) {
+                about.retain(|other| *other != id);
+                if about.is_empty() {
+                    self.about.remove(&name);
+                }
+            }
+        }
+        Some(question)
     }
 
     /// Forgets the tool calls of a closed session's questions.

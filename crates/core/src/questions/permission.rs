@@ -5,6 +5,7 @@
 use super::elicitation::json;
 use super::{Answer, End, Outcome, Outcomes, Question};
 use crate::render::toolcall::ToolCall;
+use crate::render::toolview;
 use crate::spine::asker::was_cancelled;
 use crate::spine::cx::{emit, log};
 use crate::spine::effect::{Announcement, Level};
@@ -19,13 +20,13 @@ pub struct Permission {
     own: Option<Box<ToolCall>>,
     /// The call as this request alone shows it, if an earlier request named the same call.
     alone: Option<Box<ToolCall>>,
-    pub(super) stage: Stage,
+    pub(super) stage: PermissionStage,
     /// The user has seen a command or a path, so no rule may allow the call.
     pub(super) has_shown_something: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum PermissionStage {
     /// The rules are being consulted.
     New,
     /// The user is asked.
@@ -46,6 +47,49 @@ pub struct Decision {
     pub rule: Option<usize>,
     /// Whether the chosen option allows the call.
     pub is_allowed: Option<bool>,
+    /// The transcript's call is another one.
+    pub is_apart: bool,
+    /// The user's answer as a sentence for the transcript, without the call.
+    pub told: Option<Told>,
+}
+
+/// The user's answer in the transcript.
+#[derive(Debug)]
+pub struct Told {
+    /// The answer, up to the call's title.
+    pub lead: String,
+    /// The title of the call, if it is not the transcript's.
+    pub title: Option<String>,
+    /// What the answer decides about later calls, in the agent's words.
+    pub from_now_on: Option<String>,
+}
+
+impl Told {
+    fn of(chosen: &PermissionOption, own: Option<&ToolCall>) -> Self {
+        let (lead, is_lasting) = match chosen.kind {
+            OptionKind::AllowOnce => ("You allowed".to_owned(), false),
+            OptionKind::AllowAlways => ("You allowed".to_owned(), true),
+            OptionKind::RejectOnce => ("You rejected".to_owned(), false),
+            OptionKind::RejectAlways => ("You rejected".to_owned(), true),
+            OptionKind::Unknown(_) => (format!("You answered \"{}\"", chosen.name), false),
+        };
+        Self {
+            lead,
+            title: own.map(toolview::in_short),
+            from_now_on: is_lasting.then(|| chosen.name.clone()),
+        }
+    }
+
+    /// Returns the sentence; `known` is the transcript's call.
+    pub fn text(&self, known: Option<&ToolCall>) -> String {
+        let known = || known.map(toolview::in_short);
+        let title = self.title.clone().or_else(known).unwrap_or_default();
+        let mut text = format!("{}: {title}", self.lead);
+        if let Some(name) = &self.from_now_on {
+            text.push_str(&format!(". From now on: {name}"));
+        }
+        text
+    }
 }
 
 impl Permission {
@@ -56,7 +100,7 @@ impl Permission {
             options,
             own: None,
             alone: alone.map(Box::new),
-            stage: Stage::New,
+            stage: PermissionStage::New,
             has_shown_something: false,
         }
     }
@@ -73,7 +117,7 @@ impl Permission {
     pub(super) fn is_asked(&self) -> bool {
         matches!(
             self.stage,
-            Stage::Asked | Stage::Resolving { is_asked: true }
+            PermissionStage::Asked | PermissionStage::Resolving { is_asked: true }
         )
     }
 
@@ -139,6 +183,10 @@ impl Permission {
                 option: option.clone(),
                 rule,
                 is_allowed: chosen.map(allows),
+                is_apart: self.own.is_some() && question.asker.agent().is_some(),
+                told: chosen
+                    .filter(|_| rule.is_none())
+                    .map(|chosen| Told::of(chosen, self.own.as_deref())),
             }));
         }
         let reply = match &option {

@@ -9,7 +9,7 @@ use super::permission::Permission;
 use super::rules::{Asked, Facts};
 use super::*;
 use crate::form::{Ask, Form};
-use crate::spine::asker::Step as Asking;
+use crate::spine::asker::ToolRequest;
 use crate::spine::ids::ToolUseId;
 use acp::{OptionKind, PermissionOption, ToolCallPatch};
 
@@ -49,7 +49,7 @@ struct Life {
 
 impl Life {
     fn asker(number: u64) -> Asker {
-        Asker::Tool(ToolUseId(number), Asking::Call)
+        Asker::Tool(ToolUseId(number), ToolRequest::Call)
     }
 
     fn ask(&mut self, session: u32, is_form: bool) {

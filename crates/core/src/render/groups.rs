@@ -1,6 +1,7 @@
 //! The highlight groups of the plugin and their default links.
 
-/// Groups and their `default` links. Those of markdown are in [`crate::render::markdown::GROUPS`].
+/// Groups and their `default` links. What the user decides about links to groups that Neovim's own
+/// colours define for terminals without `'termguicolors'` as well. Those of markdown are in [`crate::render::markdown::GROUPS`].
 pub const GROUPS: &[(&str, &str)] = &[
     ("AcpUser", "Title"),
     ("AcpUserMark", "Special"),
@@ -33,7 +34,7 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("AcpAddWord", "DiffText"),
     ("AcpDelete", "DiffDelete"),
     ("AcpDeleteWord", "DiffText"),
-    ("AcpConflict", "DiffChange"),
+    ("AcpConflict", "DiffText"),
     ("AcpProposed", "DiagnosticInfo"),
     ("AcpProposedAdd", "DiffAdd"),
     ("AcpProposedDelete", "DiffDelete"),
@@ -41,13 +42,13 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("AcpSignDelete", "Removed"),
     ("AcpAgentLine", "CursorLine"),
     ("AcpAgentMark", "DiagnosticInfo"),
-    ("AcpHint", "Comment"),
+    ("AcpHint", "DiagnosticHint"),
     ("AcpAllow", "DiagnosticOk"),
     ("AcpReject", "DiagnosticError"),
     ("AcpOption", "Special"),
     ("AcpFormTitle", "Identifier"),
     ("AcpFormValue", "@none"),
-    ("AcpFormField", "CursorLine"),
+    ("AcpFormField", "Pmenu"),
     ("AcpFormMistake", "DiagnosticError"),
     ("AcpFormHost", "Title"),
     ("AcpKey", "Special"),

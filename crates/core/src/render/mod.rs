@@ -10,6 +10,7 @@ pub mod links;
 pub mod markdown;
 pub mod mediaview;
 pub mod ops;
+pub mod osc;
 pub mod plain;
 pub mod rawview;
 pub mod removed;

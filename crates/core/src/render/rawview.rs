@@ -4,6 +4,7 @@
 //! completely, as it is.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use crate::render::contents::content_markdown;
 use crate::render::diffview::whole;
 use crate::render::plain::without_codes;
 use crate::render::toolcall::ToolCall;
-use crate::spine::view::{Line, Link};
+use crate::spine::view::{Group, Line, Link};
 use crate::text::plural;
 use acp::{Content, ToolContent};
 
@@ -57,10 +58,12 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// Returns a tool call's input, if neither a command nor its content shows it.
-pub fn input_lines(tool: &ToolCall) -> Vec<Line> {
+///
+/// A patch's file names are shown relative to `cwd`, if it is given.
+pub fn input_lines(tool: &ToolCall, cwd: Option<&Path>) -> Vec<Line> {
     let is_shown = command(tool).is_some() || !tool.content.is_empty();
     match &tool.raw_input {
-        Some(input) if !is_shown => value_lines(input),
+        Some(input) if !is_shown => value_lines(input, cwd),
         _ => Vec::new(),
     }
 }
@@ -83,8 +86,9 @@ pub fn output_lines(tool: &ToolCall, most: usize) -> (Vec<Line>, usize) {
             let shown = lines.by_ref().take(most).map(plain).collect();
             (shown, lines.count())
         }
-        None if tool.content.is_empty() => {
-            let mut lines = value_lines(raw);
+        // Beside a command's output, agents send its exit code.
+        None if tool.content.is_empty() && !tool.terminals.has_output() => {
+            let mut lines = value_lines(raw, None);
             let left = lines.len().saturating_sub(most);
             lines.truncate(most);
             (lines, left)
@@ -127,12 +131,12 @@ pub fn output(raw: &Value) -> Option<Cow<'_, str>> {
 }
 
 /// Returns a value for display: one field per line, texts of several lines unchanged.
-fn value_lines(value: &Value) -> Vec<Line> {
+fn value_lines(value: &Value, cwd: Option<&Path>) -> Vec<Line> {
     let mut lines = Vec::new();
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                field_lines(name, value, &mut lines);
+                field_lines(name, value, cwd, &mut lines);
             }
         }
         Value::String(text) => lines.extend(text.lines().map(plain)),
@@ -141,15 +145,21 @@ fn value_lines(value: &Value) -> Vec<Line> {
     lines
 }
 
-fn field_lines(name: &str, value: &Value, lines: &mut Vec<Line>) {
+fn field_lines(name: &str, value: &Value, cwd: Option<&Path>, lines: &mut Vec<Line>) {
     match value {
         Value::String(text) if text.trim_end().contains('\n') => {
             lines.push(whole(format!("{name}:"), "AcpDim"));
-            lines.extend(
-                text.trim_end()
-                    .lines()
-                    .map(|line| plain(&format!("  {line}"))),
-            );
+            let is_patch = is_patch(text);
+            lines.extend(text.trim_end().lines().map(|line| {
+                if !is_patch {
+                    return plain(&format!("  {line}"));
+                }
+                let text = format!("  {}", relative(line, cwd));
+                match patch_group(line) {
+                    Some(group) => whole(text, group),
+                    None => plain(&text),
+                }
+            }));
         }
         Value::String(text) => lines.push(labelled(name, text)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {
@@ -159,6 +169,33 @@ fn field_lines(name: &str, value: &Value, lines: &mut Vec<Line>) {
             lines.push(whole(format!("{name}:"), "AcpDim"));
             lines.extend(json_lines(value));
         }
+    }
+}
+
+/// Returns whether a text is a patch, also one that cannot be read as diffs.
+fn is_patch(text: &str) -> bool {
+    let mut lines = text.lines();
+    lines.any(|line| line.starts_with("@@") || line.starts_with("*** Begin"))
+}
+
+/// Returns a line of a patch; if it names a file, relative to the folder.
+fn relative<'a>(line: &'a str, cwd: Option<&Path>) -> Cow<'a, str> {
+    let names_file = ["--- ", "+++ ", "*** ", "Index: ", "diff "];
+    match cwd {
+        Some(cwd) if names_file.iter().any(|mark| line.starts_with(mark)) => {
+            line.replace(&format!(" {}/", cwd.display()), " ").into()
+        }
+        _ => line.into(),
+    }
+}
+
+/// Returns the highlight of a changed line of a patch.
+fn patch_group(line: &str) -> Option<Group> {
+    match line.chars().next()? {
+        '+' if !line.starts_with("+++ ") => Some("AcpAdd"),
+        '-' if !line.starts_with("--- ") => Some("AcpDelete"),
+        '@' | '*' => Some("AcpDim"),
+        _ => None,
     }
 }
 
@@ -204,7 +241,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use acp::{ToolCallId, ToolCallPatch};
+    use crate::render::terminals::ShownTerminal;
+    use acp::{TerminalId, ToolCallId, ToolCallPatch};
 
     /// Checks the lines of a tool call's input and output; `content` is its one text, if any.
     fn check(input: Value, output: Value, content: Option<&str>, want: &[&str]) {
@@ -216,7 +254,7 @@ mod tests {
             ..ToolCallPatch::new(ToolCallId("t".into()))
         });
         let command = command(tool).map(|command| format!("$ {command}"));
-        let lines = [input_lines(tool), output_lines(tool, 100).0].concat();
+        let lines = [input_lines(tool, None), output_lines(tool, 100).0].concat();
         let lines = lines.into_iter().map(|line| line.text.into());
         let shown: Vec<String> = command.into_iter().chain(lines).collect();
         assert_eq!(shown, want);
@@ -275,6 +313,65 @@ mod tests {
             ],
         );
         check(json!({ "path": "/a" }), Value::Null, Some("why"), &[]);
+    }
+
+    #[test]
+    fn a_patch_that_is_no_diff_has_colours() {
+        let tool = |text: &str| {
+            ToolCall::of(ToolCallPatch {
+                raw_input: Some(json!({ "patch": text })),
+                ..ToolCallPatch::new(ToolCallId("t".into()))
+            })
+        };
+        let groups = |text: &str| {
+            let lines = input_lines(&tool(text), None);
+            let groups = lines.iter().skip(1).map(|line| line.spans.first());
+            groups
+                .map(|span| span.map_or("", |span| span.group))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            groups("--- a\n+++ a\n@@ -1,9 +1,9 @@\n one\n-two\n+TWO\n"),
+            ["", "", "AcpDim", "", "AcpDelete", "AcpAdd"]
+        );
+        assert_eq!(
+            groups("*** Begin Patch\n+x\n*** End Patch"),
+            ["AcpDim", "AcpAdd", "AcpDim"]
+        );
+        assert_eq!(groups("- one\n- two"), ["", ""]);
+        let texts = |text: &str| {
+            let lines = input_lines(&tool(text), Some(Path::new("/p")));
+            let texts = lines.iter().skip(1).map(|line| line.text.trim().to_owned());
+            texts.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            texts("--- /p/a\n+++ /p/a\n@@ -1 +1 @@\n- /p/b\n+ /p/c"),
+            ["--- a", "+++ a", "@@ -1 +1 @@", "- /p/b", "+ /p/c"]
+        );
+        assert_eq!(
+            texts("*** Begin Patch\n*** Update File: /p/a/b\n*** Add File: /q/c"),
+            [
+                "*** Begin Patch",
+                "*** Update File: a/b",
+                "*** Add File: /q/c"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_fields_of_an_output_are_not_shown_below_a_terminals() {
+        let mut tool = ToolCall::of(ToolCallPatch {
+            raw_output: Some(json!({ "exit_code": 0 })),
+            ..ToolCallPatch::new(ToolCallId("t".into()))
+        });
+        assert_eq!(output_lines(&tool, 100).0.len(), 1);
+        tool.terminals.restore(ShownTerminal {
+            id: TerminalId("t".into()),
+            lines: None,
+            has_output: true,
+            command: None,
+        });
+        assert_eq!(output_lines(&tool, 100), (Vec::new(), 0));
     }
 
     #[test]

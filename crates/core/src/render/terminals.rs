@@ -73,6 +73,11 @@ impl ShownTerminals {
         self.get(id).is_some_and(is_said)
     }
 
+    /// Returns whether any terminal has output.
+    pub fn has_output(&self) -> bool {
+        self.all.iter().any(|entry| entry.has_output)
+    }
+
     /// Returns a terminal's lines, or a placeholder.
     pub fn lines(&self, id: &TerminalId) -> Vec<Line> {
         let lines = self.get(id).and_then(|entry| entry.lines.clone());

@@ -42,12 +42,29 @@ pub fn fitted(title: &[(OneLine, Group)], columns: usize, width: impl Fn(&str) -
 }
 
 /// Truncates a text to at most `most` columns.
-fn cut(mut text: String, most: usize, width: impl Fn(&str) -> usize) -> String {
+fn cut(text: String, most: usize, width: impl Fn(&str) -> usize) -> String {
     if width(&text) <= most {
         return text;
     }
-    while width(&text) >= most && text.pop().is_some() {}
-    format!("{}…", text.trim_end())
+    format!("{}…", narrower(&text, most, width).trim_end())
+}
+
+/// Returns the longest beginning of a text that has fewer than `most` columns. It is measured a few
+/// times, and the rest of the text never.
+pub fn narrower(text: &str, most: usize, width: impl Fn(&str) -> usize) -> &str {
+    let start = |end: usize| text.get(..end).unwrap_or_default();
+    let mut count = most.max(1);
+    loop {
+        let ends = text.char_indices().map(|(end, c)| end + c.len_utf8());
+        let ends: Vec<usize> = ends.take(count).collect();
+        let fitting = ends.partition_point(|end| width(start(*end)) < most);
+        if fitting < ends.len() || ends.len() < count {
+            let last = fitting.checked_sub(1).and_then(|last| ends.get(last));
+            return start(last.copied().unwrap_or(0));
+        }
+        // Some characters have no width.
+        count = count.saturating_mul(2);
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +81,23 @@ mod tests {
         assert_eq!(seen, want);
         let is_whole = seen.chars().count() <= columns;
         assert!(is_whole || title.len() <= ALWAYS, "{seen}");
+    }
+
+    #[test]
+    fn a_long_title_is_measured_a_few_times() {
+        let measured = std::cell::Cell::new(0);
+        let width = |text: &str| {
+            measured.set(measured.get() + 1);
+            text.chars().count()
+        };
+        let long = "x".repeat(1 << 20);
+        assert_eq!(cut(long, 10, width), "xxxxxxxxx…");
+        assert!(measured.get() < 10, "{}", measured.get());
+        // Characters without a width: the whole text is narrow.
+        let marks = "\u{301}".repeat(100);
+        assert_eq!(narrower(&marks, 10, |_| 0), marks);
+        assert_eq!(narrower("äöü", 3, |text| text.chars().count()), "äö");
+        assert_eq!(narrower("äöü", 0, |text| text.chars().count()), "");
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl ToolCall {
     }
 
     /// Returns the tool call described by one update.
-    pub(crate) fn of(patch: ToolCallPatch) -> Self {
+    pub fn of(patch: ToolCallPatch) -> Self {
         let mut tool = Self::new(patch.id.clone());
         tool.merge(patch);
         tool
@@ -60,7 +60,8 @@ impl ToolCall {
     /// Merges the fields of an update.
     ///
     /// A status never goes back: agents announce a call as `pending` after it was `in_progress`, or
-    /// again with the same id. A late `completed` or `failed` replaces `cancelled`. New content
+    /// again with the same id. A late `completed` or `failed` replaces `cancelled`; of a rejected
+    /// call only `completed` is news, since some agents report it as failed, others never. New content
     /// replaces the old, but keeps known diffs if it has none itself. `_meta` is merged by key.
     pub fn merge(&mut self, patch: ToolCallPatch) {
         if let Some(title) = patch.title {
@@ -71,6 +72,7 @@ impl ToolCall {
         }
         if let Some(status) = patch.status
             && rank(status) >= rank(self.status)
+            && (self.status != ToolStatus::Rejected || status == ToolStatus::Completed)
         {
             self.status = status;
         }
@@ -108,6 +110,7 @@ impl ToolCall {
 pub(crate) fn fold(known: &mut ToolCallPatch, patch: ToolCallPatch) {
     let ToolCallPatch {
         id: _,
+        parent,
         title,
         kind,
         status,
@@ -117,6 +120,7 @@ pub(crate) fn fold(known: &mut ToolCallPatch, patch: ToolCallPatch) {
         raw_output,
         meta,
     } = patch;
+    known.parent = parent.or(known.parent.take());
     known.title = title.or(known.title.take());
     known.kind = kind.or(known.kind.take());
     known.status = match (known.status, status) {
@@ -163,7 +167,7 @@ fn rank(status: ToolStatus) -> u8 {
     match status {
         ToolStatus::Pending => 0,
         ToolStatus::InProgress => 1,
-        ToolStatus::Cancelled => 2,
+        ToolStatus::Cancelled | ToolStatus::Rejected => 2,
         ToolStatus::Completed | ToolStatus::Failed => 3,
     }
 }
@@ -226,6 +230,10 @@ mod tests {
         check(&[Completed, InProgress], Completed);
         check(&[InProgress, Cancelled, Completed], Completed);
         check(&[Cancelled, InProgress], Cancelled);
+        check(&[Rejected, InProgress], Rejected);
+        check(&[InProgress, Rejected, Failed], Rejected);
+        check(&[Rejected, Cancelled], Rejected);
+        check(&[Rejected, Completed], Completed);
         check(&[Completed, Failed], Failed);
     }
 

@@ -78,7 +78,7 @@ pub fn fold(tool: &ToolCall, look: &Look<'_>, lines: usize) -> FoldState {
         }
         ToolStatus::Completed => has_diff && lines <= SHORT,
         ToolStatus::Failed => lines <= SHORT,
-        ToolStatus::Cancelled => false,
+        ToolStatus::Cancelled | ToolStatus::Rejected => false,
     };
     match is_open {
         true => FoldState::Open,
@@ -90,7 +90,7 @@ pub fn fold(tool: &ToolCall, look: &Look<'_>, lines: usize) -> FoldState {
 pub fn body(tool: &ToolCall) -> Vec<Line> {
     let mut lines = title_lines(tool);
     lines.extend(command_lines(tool));
-    lines.extend(rawview::input_lines(tool));
+    lines.extend(rawview::input_lines(tool, None));
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(content_lines(tool, index, item));
     }
@@ -103,8 +103,13 @@ pub fn body(tool: &ToolCall) -> Vec<Line> {
 fn shown_body(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     let cut = |lines, piece| rawview::cut(lines, look.whole(piece));
     let mut lines = title_lines(tool);
-    lines.extend(cut(command_lines(tool), Piece::Input));
-    lines.extend(cut(rawview::input_lines(tool), Piece::Input));
+    if !is_titled_by_command(tool) {
+        lines.extend(cut(command_lines(tool), Piece::Input));
+    }
+    lines.extend(cut(
+        rawview::input_lines(tool, Some(look.cwd)),
+        Piece::Input,
+    ));
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(shown_content(tool, index, item, look));
     }
@@ -129,13 +134,34 @@ fn title_lines(tool: &ToolCall) -> Vec<Line> {
 
 fn command_lines(tool: &ToolCall) -> Vec<Line> {
     let command = rawview::command(tool);
-    let command = command.filter(|command| !tool.terminals.show_command(command));
+    let command = command
+        .filter(|command| !tool.terminals.show_command(command) && !starts_content(tool, command));
     let command = command.unwrap_or_default();
     let lines = command.lines().enumerate().map(|(row, line)| {
         let mark = if row == 0 { "$ " } else { "  " };
         whole_line(format!("{mark}{line}"), "AcpCommand")
     });
     lines.collect()
+}
+
+/// Returns whether the header shows all of the command.
+fn is_titled_by_command(tool: &ToolCall) -> bool {
+    let title = tool.title.trim();
+    let title = title.strip_prefix("$ ").unwrap_or(title).trim_matches('`');
+    !title.contains('\n')
+        && rawview::command(tool).is_some_and(|command| command.trim() == title.trim())
+}
+
+/// Returns whether a text of the content begins with the command, as in a terminal.
+fn starts_content(tool: &ToolCall, command: &str) -> bool {
+    tool.content.iter().any(|item| match item {
+        ToolContent::Content(Content::Text(text)) => {
+            let mut lines = text.lines().filter(|line| !line.starts_with("```"));
+            let first = lines.next().unwrap_or_default().trim();
+            first.strip_prefix("$ ") == Some(command.trim())
+        }
+        _ => false,
+    })
 }
 
 /// Returns the lines of terminals that the content does not name.
@@ -187,6 +213,7 @@ pub fn status_name(status: ToolStatus) -> &'static str {
         ToolStatus::Completed => "completed",
         ToolStatus::Failed => "failed",
         ToolStatus::Cancelled => "cancelled",
+        ToolStatus::Rejected => "rejected",
     }
 }
 
@@ -239,7 +266,7 @@ fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
         ToolStatus::InProgress => ("◐", "AcpToolRunning"),
         ToolStatus::Completed => ("✓", "AcpToolDone"),
         ToolStatus::Failed => ("✗", "AcpToolFailed"),
-        ToolStatus::Cancelled => ("⊘", "AcpToolCancelled"),
+        ToolStatus::Cancelled | ToolStatus::Rejected => ("⊘", "AcpToolCancelled"),
     };
     let status = status_name(tool.status);
     let mut line = Line::default();

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::conversation::clock::Clock;
 use crate::conversation::session::{Phase, Session};
 use crate::model::Model;
 use crate::render::ops::Ops;
@@ -14,14 +15,14 @@ use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
 use crate::spine::view::{Frame, Group, Patch};
 use crate::text::plural;
-use crate::view::chat::{Budget, Means};
+use crate::view::chat::{Budget, ChatView, Means};
 use crate::view::frame::Composing;
-use crate::workspace::reviews::FileReview;
 use acp::Purpose;
 
 impl Model {
-    /// Wakes the editor if something is dirty and it was not woken yet.
-    pub(crate) fn wake_if_dirty(&mut self, fx: &mut Effects) {
+    /// Requests highlights, and wakes the editor if something is dirty and it was not woken yet.
+    pub(crate) fn settle_view(&mut self, fx: &mut Effects) {
+        self.request_colours(fx);
         if !self.view.frame.woken && !self.view.frame.is_composing() && self.is_dirty() {
             self.view.frame.woken = true;
             fx.push(Effect::Editor(EditorEffect::Wake));
@@ -30,7 +31,8 @@ impl Model {
 
     fn is_dirty(&self) -> bool {
         self.questions.is_dirty()
-            || !self.workspace.reviews.dirty.is_empty()
+            || self.workspace.is_dirty()
+            || self.conversation.feedback_is_dirty
             || self.view.list.is_dirty()
             || self.terminals.is_dirty()
             || self.view.following.is_dirty()
@@ -51,6 +53,7 @@ impl Model {
     /// Composes the frame that the editor requested, or a slice of it.
     pub(crate) fn compose(&mut self, fx: &mut Effects) {
         self.view.frame.woken = false;
+        self.refresh_feedback();
         if !self.view.frame.is_composing() {
             self.refresh_terminals();
         }
@@ -89,28 +92,12 @@ impl Model {
         self.conversation.attached_patches(&mut frame);
         self.follow_patches(&mut frame);
         self.question_patch(&mut frame);
-        if !self.workspace.reviews.dirty.is_empty() {
+        if self.workspace.is_dirty() {
             self.view.list.touch();
         }
         self.list_patches(&mut frame);
         frame.patches.extend(self.terminals.shown_patches());
-        for path in std::mem::take(&mut self.workspace.reviews.dirty) {
-            let found = self.workspace.documents.find(&path);
-            if let Some((buf, document)) = found {
-                let file = self.workspace.reviews.get_mut(&document.path);
-                let mut hunks = file.map(FileReview::views).unwrap_or_default();
-                let proposed = self.workspace.proposals.views(&document.path);
-                if !proposed.is_empty() {
-                    hunks.extend(proposed);
-                    hunks.sort_by_key(|hunk| hunk.row);
-                }
-                if !hunks.is_empty() {
-                    self.workspace.reviews.drawn.insert(document.path.clone());
-                }
-                let tick = document.state.tick;
-                frame.patches.push(Patch::Review { buf, tick, hunks });
-            }
-        }
+        frame.patches.extend(self.workspace.review_patches());
         fx.push(Effect::Editor(EditorEffect::Frame(frame)));
     }
 
@@ -139,7 +126,11 @@ impl Model {
             }
             let ops = ops.into_ops();
             if !ops.is_empty() {
-                frame.patches.push(Patch::Chat { session: *key, ops });
+                frame.patches.push(Patch::Chat {
+                    session: *key,
+                    life: self.view.chats.get(key).map_or(0, ChatView::life),
+                    ops,
+                });
             }
         }
     }
@@ -183,7 +174,7 @@ impl Model {
             Phase::Starting => ("starting", "AcpToolPending"),
             Phase::Idle => ("idle", "AcpDim"),
             Phase::Running => ("working", "AcpToolRunning"),
-            Phase::Waiting => ("waits for you", "AcpWarning"),
+            Phase::Waiting => ("waiting for you", "AcpWarning"),
             Phase::Dead => ("not running", "AcpToolFailed"),
         };
         let cancelled = session.turn.as_ref().is_some_and(|turn| turn.cancelled);
@@ -193,10 +184,24 @@ impl Model {
         } else {
             word
         };
+        let clock = session.turn.as_ref().map(|turn| &turn.clock);
+        let clock = clock.filter(|_| phase == Phase::Running);
+        let word = match clock.and_then(Clock::ran) {
+            Some(time) => format!("{word} {time}"),
+            None => word.to_owned(),
+        };
         let mut title = vec![
             (session.spec.name.as_str().into(), "AcpTitle"),
             (word.into(), group),
         ];
+        let working = self.conversation.working_subagents(key);
+        if working > 0 && phase == Phase::Idle {
+            let text = format!("{} working", plural(working, "sub-agent"));
+            title.push((text.into(), "AcpToolRunning"));
+        }
+        if let Some(time) = clock.and_then(Clock::silence) {
+            title.push((format!("silent for {time}").into(), "AcpWarning"));
+        }
         if let Some(mode) = session.options.of(Purpose::Mode) {
             title.push((mode.shown().into(), "AcpMode"));
         }
@@ -213,7 +218,7 @@ impl Model {
         if let Some((done, all)) = session.transcript.plan_progress() {
             title.push((format!("plan {done}/{all}").into(), "AcpDim"));
         }
-        let (files, hunks) = self.workspace.reviews.counts(key);
+        let (files, hunks) = self.workspace.reviews().counts(key);
         if files > 0 {
             let mut text = plural(hunks, "hunk");
             if files > 1 || hunks == 0 {

@@ -39,6 +39,13 @@ impl Model {
         agent: &str,
     ) -> PermissionView {
         let mut lines = Vec::new();
+        if let Some(parent) = self.conversation.question_parent(question) {
+            let mut line = Line::default();
+            line.push("sub-agent", "AcpToolKind");
+            line.push("  ", "AcpToolKind");
+            line.push(&toolview::title(parent), "AcpToolTitle");
+            lines.push(line);
+        }
         if let Some(tool) = self.conversation.question_call(question) {
             let mut head = Line::default();
             head.push(toolview::kind_name(&tool.kind), "AcpToolKind");
@@ -48,7 +55,7 @@ impl Model {
                 head.push(&title, "AcpToolTitle");
             }
             lines.push(head);
-            lines.extend(self.workspace.proposals.notes(question.id));
+            lines.extend(self.workspace.proposals().notes(question.id));
             if !has_diff(tool) {
                 for location in &tool.locations {
                     let text = location.path.display().to_string();
@@ -63,7 +70,7 @@ impl Model {
             title: format!("{agent} asks for permission").into(),
             lines,
             options: option_views(&permission.options),
-            places: self.workspace.proposals.places(question.id),
+            places: self.workspace.proposals().places(question.id),
             waiting: self.questions.behind(),
         }
     }

@@ -20,7 +20,7 @@ impl Model {
     /// Returns a snapshot of the current state.
     pub fn snapshot(&self) -> Snapshot {
         let sessions = self.conversation.sessions.keys();
-        let reviews = self.workspace.reviews.iter();
+        let reviews = self.workspace.reviews().iter();
         Snapshot {
             sessions: sessions.filter_map(|key| self.session_info(*key)).collect(),
             agents: self
@@ -39,7 +39,7 @@ impl Model {
                     whole: file.whole(),
                 })
                 .collect(),
-            proposals: self.workspace.proposals.infos(),
+            proposals: self.workspace.proposals().infos(),
             terminals: self.terminals.infos(),
         }
     }
@@ -76,7 +76,7 @@ impl Model {
             permissions: permissions.len(),
             queue: session.queue.infos(),
             elicitations: others.len(),
-            review: self.workspace.reviews.counts(key),
+            review: self.workspace.reviews().counts(key),
             terminals: self.terminals.running(key),
             usage: session.usage.clone(),
             title: session.title.clone(),
@@ -86,6 +86,7 @@ impl Model {
             prompts: self.conversation.recall.get(&session.spec.cwd),
             needs_login: session.login.is_needed,
             takes_images: self.conversation.takes_images(session),
+            steering: self.conversation.can_steer(session),
         })
     }
 

@@ -57,7 +57,7 @@ impl Model {
     /// Locates the diffs of a tool call in the current texts of their files: of a buffer, or else
     /// of the review.
     pub(crate) fn place_diffs(&mut self, key: SessionKey, entry: usize) {
-        let (documents, reviews) = (&self.workspace.documents, &self.workspace.reviews);
+        let (documents, reviews) = (self.workspace.documents(), self.workspace.reviews());
         if let Some(session) = self.conversation.sessions.get_mut(&key) {
             session.transcript.place_diffs(entry, |path| {
                 let document = documents.find(path).map(|(_, found)| found.text.clone());

@@ -9,12 +9,12 @@ use acp::{RequestId, RpcError, SessionId, rpc};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asker {
     Agent(AgentKey, RequestId),
-    Tool(ToolUseId, Step),
+    Tool(ToolUseId, ToolRequest),
 }
 
 /// What a tool call's request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum ToolRequest {
     /// The permission to run the call.
     Call,
     /// A request of its handler, by number.

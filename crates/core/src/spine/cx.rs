@@ -8,7 +8,7 @@ use std::vec::Drain;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::asker::{Asker, Step};
+use super::asker::{Asker, ToolRequest};
 use super::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use super::ids::{AgentKey, SessionKey, ToolUseId};
 use acp::{RequestId, RpcError, rpc};
@@ -22,7 +22,7 @@ pub struct Effects {
 }
 
 /// The answer to a request of one of Neovim's tools.
-pub type ToolAnswer = (ToolUseId, Step, Result<Json, RpcError>);
+pub type ToolAnswer = (ToolUseId, ToolRequest, Result<Json, RpcError>);
 
 /// A notice for a session's transcript.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::code::Code;
 use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
 use crate::spine::history::{Granted, HistoryOrder};
-use crate::spine::ids::{AgentKey, BufId, QuestionId, SessionKey, TerminalKey, ToolUseId, TurnKey};
+use crate::spine::ids::{AgentKey, BufId, SessionKey, TerminalKey, ToolUseId, TurnKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::{FileState, KeptReview};
 use crate::spine::tool::{Progress, ToolResult, ToolSpec};
@@ -37,11 +37,15 @@ pub enum HostEffect {
         token: Token<reply::DiskRead>,
         path: PathBuf,
     },
+    /// Neovim has saved a buffer: a file with this stamp is complete, however new.
+    Saved { stamp: Stamp },
     /// Replaces a file atomically if its stamp is still `over` (`None`: if it still does not
-    /// exist); answered by `DiskWritten`.
+    /// exist); answered by `DiskWritten`. As for the next ones, a link above the file must not lead
+    /// out of `roots`.
     WriteDisk {
         token: Token<reply::DiskWritten>,
         path: PathBuf,
+        roots: Vec<PathBuf>,
         over: Option<Stamp>,
         text: Text,
         format: Format,
@@ -55,6 +59,7 @@ pub enum HostEffect {
     DeleteDisk {
         token: Token<reply::DiskWritten>,
         path: PathBuf,
+        roots: Vec<PathBuf>,
     },
     /// Starts to watch a project: takes a checkpoint, the base of later reports, and reports
     /// changes by `DiskChanged`. Has no effect on an open project.
@@ -73,14 +78,21 @@ pub enum HostEffect {
     Look { root: PathBuf, paths: Vec<PathBuf> },
     /// Watches files although `.gitignore` hides them: open ones, and ones an agent has named.
     Track { root: PathBuf, paths: Vec<PathBuf> },
-    /// Sets the files under review; `Committed` reports their versions in the user's repository.
-    Reviewed { root: PathBuf, paths: Vec<PathBuf> },
+    /// Changes the set of files under review; `Committed` reports their versions in the user's
+    /// repository.
+    Reviewed {
+        root: PathBuf,
+        begun: Vec<PathBuf>,
+        ended: Vec<PathBuf>,
+    },
     /// Stores reviews for a later Neovim, replaces those of the same files, and deletes finished
     /// ones.
     KeepReviews {
         root: PathBuf,
         files: Vec<KeptReview>,
         over: Vec<PathBuf>,
+        /// What the user saved: if a turn is cut, such a file is not the agent's for a later Neovim.
+        saved: Option<Stamp>,
     },
     /// Reads or changes stored sessions.
     History(HistoryOrder),
@@ -88,6 +100,7 @@ pub enum HostEffect {
     Restore {
         token: Token<reply::DiskWritten>,
         path: PathBuf,
+        roots: Vec<PathBuf>,
         state: FileState,
     },
     /// Moves a file to a path that must not exist; answered by `DiskWritten`.
@@ -95,6 +108,7 @@ pub enum HostEffect {
         token: Token<reply::DiskWritten>,
         from: PathBuf,
         to: PathBuf,
+        roots: Vec<PathBuf>,
     },
     /// Runs a command in its own terminal; answered by `TerminalEvent`s: `Started` or `Failed`,
     /// later `Output`s and one `Exited`.
@@ -174,8 +188,6 @@ pub enum EditorEffect {
     Moved { buf: BufId, path: PathBuf },
     /// Asks the user whether to undo a turn; answered by `UndoTurn`, or not at all.
     AskUndo { turn: TurnKey, view: UndoView },
-    /// The question is at the front of the queue, and the user has to choose an option.
-    AskPermission { id: QuestionId },
     /// There is more to complete in the session's input than before.
     Candidates { session: SessionKey },
     /// The answer to a request about past sessions.

@@ -9,6 +9,7 @@ use crate::spine::ids::{BufId, ItemKey, SessionKey, TurnKey};
 use crate::text::Text;
 use crate::text::format::Format;
 use acp::SessionId;
+use acp::client::ConfigValue;
 
 /// How a session begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +33,19 @@ pub struct AgentSpec {
     /// A missing file is read as an empty one, because the agent treats an error as the failure of
     /// the file it was about to create.
     pub missing_is_empty: bool,
+    pub defaults: Defaults,
+    /// Those that the user told the list of options to remember.
+    pub remembered: Defaults,
+}
+
+/// The values that the options of an agent's sessions get.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Defaults {
+    /// Ids or names.
+    pub mode: Option<String>,
+    pub model: Option<String>,
+    /// By the ids of other options.
+    pub options: Vec<(String, ConfigValue)>,
 }
 
 /// A command to run in a terminal.

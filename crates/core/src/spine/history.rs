@@ -301,6 +301,7 @@ pub enum KeptStatus {
     Completed,
     Failed,
     Cancelled,
+    Rejected,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -67,12 +67,13 @@ impl OneLine {
 
     /// Appends a character, `next` being the one after it; returns whether it was spelled.
     fn put(&mut self, c: char, next: Option<char>) -> bool {
-        let is_foreign = |c: Option<char>| c.is_some_and(|c| !c.is_ascii());
+        let is_shown = |c: char| !c.is_control() && !is_hidden(c);
+        let is_foreign = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && is_shown(c));
         let is_special = match c {
             '\t' => false,
             // Part of scripts and emoji, where they stand between characters of those.
             '\u{200c}' | '\u{200d}' => !is_foreign(self.0.chars().next_back()) || !is_foreign(next),
-            c => c.is_control() || is_hidden(c),
+            c => !is_shown(c),
         };
         match c {
             c if !is_special => self.0.push(c),
@@ -180,6 +181,9 @@ mod tests {
         check("a\u{202e}b\u{200b}c\u{feff}", "a<202e>b<200b>c<feff>");
         check("a\u{200d}b\u{2028}\u{e0041}", "a<200d>b<2028><e0041>");
         check("rm\u{ad} \u{3164}", "rm<ad> <3164>");
+        // Joiners join characters that are shown.
+        check("é\u{200d}\u{200d}é", "é<200d><200d>é");
+        check("é\u{200c}\u{200b}\u{200c}\u{9b}", "é<200c><200b><200c><9b>");
     }
 
     #[test]
@@ -187,7 +191,7 @@ mod tests {
         for text in [
             "a\tb",
             "naïve – “quoted” … ✓",
-            "👩\u{200d}💻 1\u{fe0f}\u{20e3}",
+            "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3}",
             "می\u{200c}خواهم",
             "日本語",
         ] {

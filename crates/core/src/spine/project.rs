@@ -93,6 +93,10 @@ pub struct KeptReview {
     /// not the agent's. `None` if unknown. Not serialized, like [`DiskText::text`].
     #[serde(skip)]
     pub current: Option<Text>,
+    /// The file as it was last known on disk: a later stamp is a change that is not in `current`.
+    pub stamp: Option<Stamp>,
+    /// Its permission bits then.
+    pub mode: Option<u32>,
     /// The agent deleted the file; otherwise, if it is missing, another program did.
     pub is_deleted: bool,
 }

@@ -195,6 +195,8 @@ pub enum Patch {
     /// Changes of a transcript, to be applied in this order.
     Chat {
         session: SessionKey,
+        /// How often its buffer had been emptied: changes of an earlier one are void.
+        life: u32,
         ops: Vec<ChatOp>,
     },
     /// The text of the chat's window bar.
@@ -290,6 +292,8 @@ pub struct QueueView {
     pub lines: Vec<Line>,
     /// The prompts' ids, by row.
     pub ids: Vec<QueueId>,
+    /// The first row whose prompt waits for the user to send it.
+    pub held: Option<usize>,
 }
 
 /// A question, ready to be shown.
@@ -358,6 +362,8 @@ pub struct OptionView {
     /// The mnemonic key, besides the option's number; unique within the request.
     pub key: Option<char>,
     pub group: Group,
+    /// It decides about later calls as well.
+    pub is_lasting: bool,
 }
 
 /// A hunk of a review in a buffer.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::spine::ids::{SessionKey, TerminalKey};
-use crate::terminals::State;
+use crate::terminals::CommandState;
 
 /// A terminal that can be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct TerminalInfo {
     /// The command on one line; the tool call's title if the command is unknown.
     pub title: Arc<str>,
     pub cwd: Arc<Path>,
-    pub state: State,
+    pub state: CommandState,
     /// Number of bytes printed so far.
     pub bytes: u64,
     /// This client runs, or ran, its command: it accepts input and can be killed. Otherwise it only

@@ -3,7 +3,7 @@
 //! Invariant: a command that is killed while it starts ends as soon as it has started.
 
 use super::TerminalEvent;
-use super::{State, Terminal, Terminals};
+use super::{CommandState, Terminal, Terminals};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::{SessionKey, TerminalKey};
@@ -59,7 +59,7 @@ impl Terminals {
         if let Some(terminal) = self.all.get_mut(&key)
             && terminal.runs()
         {
-            terminal.is_doomed |= terminal.state == State::Starting;
+            terminal.is_doomed |= terminal.state == CommandState::Starting;
             fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
         }
     }

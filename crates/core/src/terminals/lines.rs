@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{State, Terminal};
+use super::{CommandState, Terminal};
 use crate::render::diffview::whole;
 use crate::render::terminals::ShownTerminal;
 use crate::spine::view::{Group, Line};
@@ -54,21 +54,27 @@ impl Terminal {
             let noun = if above == 1 { "line" } else { "lines" };
             lines.push(whole(format!("… {above} {noun} above"), "AcpDim"));
         }
+        // Some agents write the status into the output that they report.
+        let is_it = |end: &Line| {
+            let mut output = output.iter();
+            !self.has_process && output.any(|line| line.trim().eq_ignore_ascii_case(&end.text))
+        };
+        let end = self.end_line().filter(|end| !is_it(end));
         lines.extend(output.into_iter().map(|line| Line::plain(clipped(line))));
-        lines.extend(self.end_line());
+        lines.extend(end);
         lines
     }
 
     fn end_line(&self) -> Option<Line> {
         let group: Group = match &self.state {
-            State::Exited(exit) => match (&exit.signal, exit.code) {
+            CommandState::Exited(exit) => match (&exit.signal, exit.code) {
                 (None, Some(0)) => "AcpDim",
                 // The status is unknown, or the tool call shows it.
                 (None, None) => return None,
                 _ => "AcpToolFailed",
             },
-            State::Failed(_) => "AcpToolFailed",
-            State::Starting | State::Running => return None,
+            CommandState::Failed(_) => "AcpToolFailed",
+            CommandState::Starting | CommandState::Running => return None,
         };
         Some(whole(self.state.end()?, group))
     }

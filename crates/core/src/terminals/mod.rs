@@ -78,7 +78,7 @@ pub struct Terminal {
     pub(crate) command: String,
     title: Arc<str>,
     cwd: Arc<Path>,
-    state: State,
+    state: CommandState,
     pub(crate) plain: Plain,
     tail: Tail,
     /// The pending `terminal/create` request.
@@ -98,7 +98,7 @@ pub struct Terminal {
 
 /// The state of a terminal's command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum CommandState {
     /// The command is being started.
     Starting,
     Running,
@@ -107,29 +107,29 @@ pub enum State {
     Failed(String),
 }
 
-impl State {
+impl CommandState {
     /// Returns its name.
     pub fn word(&self) -> &'static str {
         match self {
-            State::Starting => "starting",
-            State::Running => "running",
-            State::Exited(_) => "exited",
-            State::Failed(_) => "failed",
+            CommandState::Starting => "starting",
+            CommandState::Running => "running",
+            CommandState::Exited(_) => "exited",
+            CommandState::Failed(_) => "failed",
         }
     }
 
     /// Returns whether the command has ended or could not be started.
     pub fn is_over(&self) -> bool {
-        matches!(self, State::Exited(_) | State::Failed(_))
+        matches!(self, CommandState::Exited(_) | CommandState::Failed(_))
     }
 
     /// Returns how the command ended: `exit code 3`, `killed by SIGKILL`, `ended`, or why it could
     /// not be started.
     pub fn end(&self) -> Option<String> {
         match self {
-            State::Starting | State::Running => None,
-            State::Failed(why) => Some(why.clone()),
-            State::Exited(exit) => Some(match (&exit.signal, exit.code) {
+            CommandState::Starting | CommandState::Running => None,
+            CommandState::Failed(why) => Some(why.clone()),
+            CommandState::Exited(exit) => Some(match (&exit.signal, exit.code) {
                 (Some(signal), _) => format!("killed by {signal}"),
                 (None, Some(code)) => format!("exit code {code}"),
                 (None, None) => "ended".to_owned(),
@@ -140,7 +140,7 @@ impl State {
     /// Returns the exit status to send to the agent.
     fn exit(&self) -> Option<client::Exit<'_>> {
         match self {
-            State::Exited(exit) => Some(client::Exit {
+            CommandState::Exited(exit) => Some(client::Exit {
                 code: exit.code,
                 signal: exit.signal.as_deref(),
             }),
@@ -160,7 +160,7 @@ impl Terminal {
             agent: None,
             command: String::new(),
             cwd: cwd.into(),
-            state: State::Running,
+            state: CommandState::Running,
             plain: Plain::new(limit),
             tail: Tail::default(),
             created: None,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{command_line, title};
-use super::{DEFAULT_LIMIT, MAX_LIMIT, State, Terminal, Terminals};
+use super::{CommandState, DEFAULT_LIMIT, MAX_LIMIT, Terminal, Terminals};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{TerminalExit, TerminalSpec};
@@ -129,7 +129,7 @@ impl Terminals {
         terminal.agent = Some(caller.agent);
         terminal.title = title(&command).into();
         terminal.command = command;
-        terminal.state = State::Starting;
+        terminal.state = CommandState::Starting;
         terminal.created = Some(caller.request.clone());
         terminal.is_of_turn = caller.is_in_turn;
         let terminal = self.insert(terminal);
@@ -179,8 +179,8 @@ impl Terminals {
             fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
             return;
         };
-        if terminal.state == State::Starting {
-            terminal.state = State::Running;
+        if terminal.state == CommandState::Starting {
+            terminal.state = CommandState::Running;
         }
         if terminal.is_doomed {
             fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
@@ -195,7 +195,7 @@ impl Terminals {
         if terminal.state.is_over() {
             return;
         }
-        terminal.state = State::Failed(why.clone());
+        terminal.state = CommandState::Failed(why.clone());
         terminal.is_released = true;
         let (agent, created) = (terminal.agent, terminal.created.take());
         if let (Some(agent), Some(request)) = (agent, created) {
@@ -212,7 +212,7 @@ impl Terminals {
         if terminal.state.is_over() {
             return;
         }
-        terminal.state = State::Exited(exit);
+        terminal.state = CommandState::Exited(exit);
         terminal.plain.finish();
         let (session, id) = (terminal.session, terminal.id.clone());
         let is_released = terminal.is_released;

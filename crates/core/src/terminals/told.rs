@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::shown::Shown;
 use super::tail::Tail;
-use super::{DEFAULT_LIMIT, State, Terminal, Terminals};
+use super::{CommandState, DEFAULT_LIMIT, Terminal, Terminals};
 use crate::render::plain::Plain;
 use crate::spine::event::TerminalExit;
 use crate::spine::ids::{SessionKey, TerminalKey};
@@ -52,7 +52,7 @@ impl Terminals {
                 let exit = TerminalExit { code, signal };
                 let is_known = exit != TerminalExit::default();
                 if is_known || !terminal.state.is_over() {
-                    terminal.state = State::Exited(exit);
+                    terminal.state = CommandState::Exited(exit);
                     terminal.plain.finish();
                     self.has_news = true;
                     self.tidy();
@@ -70,7 +70,7 @@ impl Terminals {
         if terminal.has_process || terminal.state.is_over() {
             return;
         }
-        terminal.state = State::Exited(TerminalExit::default());
+        terminal.state = CommandState::Exited(TerminalExit::default());
         terminal.plain.finish();
         let (session, id) = (terminal.session, terminal.id.clone());
         self.has_news = true;

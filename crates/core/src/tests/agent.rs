@@ -56,13 +56,13 @@ impl Agent {
         }
         match method {
             "session/new" => format!("session/new {}", params["cwd"].as_str().unwrap()),
-            "session/prompt" => {
+            "session/prompt" | "_session/steering" => {
                 let blocks = params["prompt"].as_array().unwrap().iter();
                 let texts: Vec<&str> = blocks
                     .map(|block| block["text"].as_str().unwrap_or("[block]"))
                     .collect();
                 let session = params["sessionId"].as_str().unwrap();
-                format!("session/prompt {session}: {}", texts.join(" + "))
+                format!("{method} {session}: {}", texts.join(" + "))
             }
             "session/load" | "session/resume" | "session/close" | "session/delete" => {
                 format!("{method} {}", params["sessionId"].as_str().unwrap())

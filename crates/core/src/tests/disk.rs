@@ -31,6 +31,8 @@ pub struct Disk {
     pub moved: Vec<(PathBuf, PathBuf)>,
     /// The host keeps copies of texts only.
     pub keeps_nothing: bool,
+    /// The host keeps no copy of texts either, so it reports them as bytes.
+    pub keeps_no_text: bool,
     /// Copies of earlier contents, by name.
     blobs: BTreeMap<Blob, Vec<u8>>,
     waiting: BTreeMap<PathBuf, VecDeque<HostEffect>>,
@@ -93,7 +95,7 @@ impl Disk {
     pub fn states(&mut self) -> BTreeMap<PathBuf, FileState> {
         let mut states = BTreeMap::new();
         for (path, bytes) in &self.files {
-            let body = match bytes.contains(&0) {
+            let body = match bytes.contains(&0) || self.keeps_no_text {
                 _ if self.closed.contains(path) => Body::Unreadable("not readable".into()),
                 true => {
                     let blob = (!self.keeps_nothing).then(|| blob(bytes));
@@ -169,19 +171,24 @@ impl Disk {
                 over,
                 text,
                 format,
+                ..
             } => Event::DiskWritten {
                 token,
                 result: self.write_over(&path, over, &text, format),
             },
-            HostEffect::DeleteDisk { token, path } => Event::DiskWritten {
+            HostEffect::DeleteDisk { token, path, .. } => Event::DiskWritten {
                 token,
                 result: self.delete(&path).map(|()| None).map_err(WriteError::from),
             },
-            HostEffect::Restore { token, path, state } => Event::DiskWritten {
+            HostEffect::Restore {
+                token, path, state, ..
+            } => Event::DiskWritten {
                 token,
                 result: self.restore(&path, &state).map_err(WriteError::from),
             },
-            HostEffect::MoveDisk { token, from, to } => Event::DiskWritten {
+            HostEffect::MoveDisk {
+                token, from, to, ..
+            } => Event::DiskWritten {
                 token,
                 result: self.move_back(&from, &to).map_err(WriteError::from),
             },
@@ -233,6 +240,11 @@ impl Disk {
     ) -> Result<Option<Stamp>, WriteError> {
         if self.stamp(path) != over {
             return Err(WriteError::Stale);
+        }
+        let mode = self.modes.get(&self.real(path));
+        if mode.is_some_and(|mode| mode & 0o222 == 0) {
+            let why = format!("{} was not written: it is read-only.", path.display());
+            return Err(WriteError::Failed(why));
         }
         self.write(path, text, format)?;
         Ok(self.stamp(path))

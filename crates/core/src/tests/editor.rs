@@ -51,6 +51,8 @@ pub struct Editor {
     pub sees: Option<Range<usize>>,
     /// The rows that were reported.
     seen: BTreeMap<SessionKey, Range<usize>>,
+    /// How often each chat was emptied.
+    lives: BTreeMap<SessionKey, u32>,
     /// A frame was requested and has not arrived.
     pub is_asking: bool,
     /// A line that the user's save hook appends to a file, once.
@@ -412,12 +414,21 @@ impl Editor {
         })
     }
 
+    /// Empties a transcript; returns what it was.
+    pub fn empties(&mut self, session: SessionKey, out: &mut Vec<Event>) -> Option<Chat> {
+        *self.lives.entry(session).or_default() += 1;
+        out.push(Event::View(ViewEvent::ChatEmpty { session }));
+        self.chats.remove(&session)
+    }
+
     /// Applies a frame, as `src/editor` does.
     pub fn shows(&mut self, frame: Frame, out: &mut Vec<Event>) {
         self.is_asking = false;
         for patch in frame.patches {
             match patch {
-                Patch::Chat { session, ops } => {
+                Patch::Chat { session, life, .. }
+                    if life != self.lives.get(&session).copied().unwrap_or_default() => {}
+                Patch::Chat { session, ops, .. } => {
                     let chat = self.chats.entry(session).or_default();
                     chat.apply(ops);
                     let rows = self.sees.clone().unwrap_or(0..chat.lines.len());

@@ -22,6 +22,7 @@ fn changed(after: &str) -> World {
         rules: Default::default(),
         limits: Limits::default(),
         preview: Preview::On,
+        accept_allowed: false,
         feedback: true,
         follow: Default::default(),
     });
@@ -177,6 +178,7 @@ fn nothing_is_reported_if_disabled_or_dropped() {
         rules: Default::default(),
         limits: Limits::default(),
         preview: Preview::On,
+        accept_allowed: false,
         feedback: false,
         follow: Default::default(),
     });
@@ -234,6 +236,7 @@ fn deeds(does: impl FnOnce(&mut Disk)) -> World {
         rules: Default::default(),
         limits: Limits::default(),
         preview: Preview::On,
+        accept_allowed: false,
         feedback: true,
         follow: Default::default(),
     });

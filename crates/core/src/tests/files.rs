@@ -11,6 +11,7 @@ use crate::spine::cx::Effects;
 use crate::text::LineEdit;
 use crate::text::format::LineEnd;
 use crate::workspace::Folders;
+use crate::workspace::ledger::Review;
 
 const F: &str = "/p/f";
 
@@ -57,6 +58,12 @@ fn content(w: &World, id: &str) -> String {
         Ok(value) => value["content"].as_str().unwrap().to_owned(),
         Err(error) => format!("{}: {}", error["code"], error["message"].as_str().unwrap()),
     }
+}
+
+#[track_caller]
+fn ledger(w: &World) -> &Review {
+    let reviews = w.model.workspace.reviews();
+    &reviews.get(Path::new(F)).expect("it has a review").ledger
 }
 
 #[track_caller]
@@ -300,7 +307,7 @@ fn a_write_goes_to_disk_if_its_buffer_is_wiped_out() {
     assert_eq!(
         w.model
             .workspace
-            .reviews
+            .reviews()
             .get(Path::new(F))
             .unwrap()
             .ledger
@@ -389,8 +396,7 @@ fn changes_of_others_on_disk_are_merged_before_the_agents_text() {
     writes(&mut w, "1", F, "A\nb\nc\nformatted\n");
     check_written(&w, "1");
     assert_eq!(w.buffer(F), "A\ntyped\nb\nc\nformatted\n");
-    let review = &w.model.workspace.reviews.get(Path::new(F)).unwrap().ledger;
-    assert_eq!(review.base().to_string(), "a\ntyped\nb\nc\nformatted\n");
+    assert_eq!(ledger(&w).base().to_string(), "a\ntyped\nb\nc\nformatted\n");
 }
 
 #[test]
@@ -425,9 +431,8 @@ fn a_save_hooks_changes_are_attributed_to_the_agent() {
     w.editor.save_hook = Some("// formatted".into());
     writes(&mut w, "1", F, "b\n");
     check_written(&w, "1");
-    let review = &w.model.workspace.reviews.get(Path::new(F)).unwrap().ledger;
-    assert_eq!(review.base().to_string(), "a\n");
-    assert_eq!(review.current().to_string(), "b\n// formatted\n");
+    assert_eq!(ledger(&w).base().to_string(), "a\n");
+    assert_eq!(ledger(&w).current().to_string(), "b\n// formatted\n");
 }
 
 #[test]

@@ -3,11 +3,13 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::world::{A1, Part, S1, World};
+use super::steps::{Step, step};
+use super::world::{A1, FRAME, Part, S1, World};
 use crate::event::{Event, ViewEvent};
 use crate::spine::effect::EditorEffect;
+use crate::spine::history::Past;
 
 fn chunk(w: &mut World, role: &str, text: &str) {
     w.updates(json!({
@@ -56,14 +58,25 @@ fn an_emptied_screen_is_rendered_again() {
     }));
     w.says("It is `done`");
     w.ends_turn("end_turn");
-    let before = w.editor.chats.remove(&S1);
-    w.happens(Event::View(ViewEvent::ChatEmpty { session: S1 }));
+    let before = w.edits(|editor, _, out| editor.empties(S1, out));
     assert_eq!(w.editor.chats.get(&S1), before.as_ref());
     // A new window on the chat gets the folds, and nothing else.
     let chat = w.editor.chats.get_mut(&S1).unwrap();
     chat.folds.clear();
     w.happens(Event::View(ViewEvent::FoldsWanted { session: S1 }));
     assert_eq!(w.editor.chats.get(&S1), before.as_ref());
+}
+
+#[test]
+fn a_frame_from_before_the_chat_was_emptied_changes_nothing() {
+    let mut w = World::ready();
+    w.says("One\n");
+    w.holds(Part::Editor);
+    w.says("two\n");
+    w.happens(FRAME);
+    w.edits(|editor, _, out| editor.empties(S1, out));
+    w.goes_on();
+    assert_eq!(w.chat(), "One\ntwo");
 }
 
 #[test]
@@ -145,5 +158,63 @@ proptest! {
         prop_assert_eq!(&cut.editor.chats[&S1].lines, &whole.editor.chats[&S1].lines);
         prop_assert_eq!(&cut.editor.chats[&S1].folds, &whole.editor.chats[&S1].folds);
         prop_assert_eq!(cut.agents[&A1].waiting().len(), 0);
+    }
+}
+
+/// Sends updates that all wait when the core takes the first, and ends the turn.
+fn streamed(updates: &[Value], batch: bool) -> World {
+    let mut w = World::ready();
+    w.batch = batch;
+    w.prompts("go");
+    w.journal = Some(Vec::new());
+    w.tells_again(A1, "s1", updates);
+    w.settle();
+    w.ends_turn("end_turn");
+    w
+}
+
+/// Returns what the records say; a later line replaces an earlier one.
+fn kept(w: &World) -> Vec<String> {
+    let texts = w.records.files.values();
+    texts.map(|text| format!("{:?}", Past::of(text))).collect()
+}
+
+#[test]
+fn finished_tool_calls_that_stream_in_are_written_to_the_record_at_once() {
+    let orders = |batch| {
+        let ends = |n: usize| {
+            json!({ "sessionUpdate": "tool_call", "toolCallId": n.to_string(), "title": "Look",
+                "status": "completed" })
+        };
+        let updates: Vec<Value> = (0..10).map(ends).collect();
+        let journal = streamed(&updates, batch).journal.take().unwrap();
+        let lines = journal.iter().map(|line| line.trim_start());
+        lines
+            .filter(|line| line.starts_with("Host(History(Append"))
+            .count()
+    };
+    assert_eq!((orders(false), orders(true)), (11, 2));
+}
+
+proptest! {
+    #[test]
+    fn updates_settled_together_give_the_same_screen_and_record(
+        steps in vec(step(), 1..200),
+    ) {
+        let updates = steps.into_iter().filter_map(|step| match step {
+            Step::Chunk(role, text) => Some(json!({
+                "sessionUpdate": role,
+                "content": { "type": "text", "text": text },
+            })),
+            Step::Update(update) => Some(update),
+            _ => None,
+        });
+        let updates: Vec<Value> = updates.collect();
+        let (one, two) = (streamed(&updates, false), streamed(&updates, true));
+        prop_assert_eq!(&one.editor.chats, &two.editor.chats);
+        prop_assert_eq!(&one.editor.titles, &two.editor.titles);
+        prop_assert_eq!(&one.editor.plans, &two.editor.plans);
+        prop_assert_eq!(kept(&one), kept(&two));
+        prop_assert_eq!(&one.log, &two.log);
     }
 }

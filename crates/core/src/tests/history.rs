@@ -9,7 +9,7 @@ use super::story::Story;
 use super::world::{S1, World};
 use crate::conversation::history::lines;
 use crate::conversation::history::state::{Query, Source, Wish};
-use crate::conversation::plan::Place;
+use crate::conversation::plan::PlanPlace;
 use crate::conversation::transcript::Transcript;
 use crate::event::{ConversationEvent, Event, SessionEvent};
 use crate::spine::history::{Granted, Past};
@@ -39,7 +39,7 @@ fn check_kept(w: &mut World, session: SessionKey) {
     }
     // Makes the core notice the change.
     w.happens(Event::Conversation(ConversationEvent::PlacePlans(
-        Place::Panel,
+        PlanPlace::Panel,
     )));
     let mut fx = crate::spine::cx::Effects::default();
     w.model.farewell(&mut fx);

@@ -4,7 +4,7 @@ use super::agent::Life;
 use super::screen::{ALL, Chat, check_line};
 use super::world::{FRAME, World};
 use crate::conversation::agent::AgentState;
-use crate::conversation::session::{Phase, Stage};
+use crate::conversation::session::{Phase, TurnStage};
 use crate::event::{Event, SessionEvent};
 use crate::model::Model;
 use crate::spine::asker::Asker;
@@ -20,16 +20,16 @@ use crate::workspace::ledger::Review;
 
 /// Checks the invariants that hold after every event.
 pub fn check_model(model: &Model) {
-    for (path, file) in model.workspace.reviews.iter() {
+    for (path, file) in model.workspace.reviews().iter() {
         check_ledger(&file.ledger);
         for ledger in file.turn_ledgers() {
             check_ledger(ledger);
             assert_eq!(ledger.current(), file.ledger.current(), "a turn's text");
         }
-        if let Some((_, document)) = model.workspace.documents.find(path) {
+        if let Some((_, document)) = model.workspace.documents().find(path) {
             assert_eq!(file.ledger.current(), &document.text, "{}", path.display());
         }
-        if !model.workspace.reviews.is_touched(path) {
+        if !model.workspace.reviews().is_touched(path) {
             assert_eq!(
                 file.info.len(),
                 file.ledger.hunks().len(),
@@ -47,13 +47,13 @@ pub fn check_model(model: &Model) {
                 .agent
                 .and_then(|agent| model.conversation.agents.get(&agent));
             let waits = agent.is_some_and(|agent| match &turn.stage {
-                Stage::Checkpoint(prompt) => {
+                TurnStage::Checkpoint(prompt) => {
                     let mut fetched = prompt.along().filter_map(Attachment::asked);
                     model.workspace.awaits_checkpoint(*key)
                         || agent.state == AgentState::Leaving
                         || fetched.any(|id| model.conversation.jobs.is_fetching(id))
                 }
-                Stage::Answer(request) => agent.pending.contains_key(request),
+                TurnStage::Answer(request) => agent.pending.contains_key(request),
             });
             assert!(waits, "{key:?}: nothing will end its turn");
         }
@@ -219,7 +219,7 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
 pub fn check_rest(world: &mut World) {
     check_screen(world);
     let mut left = world.model.conversation.jobs.left();
-    left.extend(world.model.workspace.jobs.left());
+    left.extend(world.model.workspace.jobs().left());
     left.extend(
         world
             .model
@@ -230,9 +230,9 @@ pub fn check_rest(world: &mut World) {
     );
     assert!(left.is_empty(), "jobs without a reply: {left:?}");
     assert!(
-        world.model.workspace.fileops.is_empty(),
+        world.model.workspace.fileops().is_empty(),
         "operations left: {:?}",
-        world.model.workspace.fileops
+        world.model.workspace.fileops()
     );
     check_answered(world, "at rest");
     world.calls.check(&world.model, "at rest");
@@ -259,7 +259,7 @@ pub fn check_rest(world: &mut World) {
 
 /// Checks that the host keeps the pending reviews, with the bases the user accepted.
 fn check_kept(world: &World) {
-    let pending = world.model.workspace.reviews.iter();
+    let pending = world.model.workspace.reviews().iter();
     let pending = pending.filter(|(path, file)| path.starts_with("/p") && file.is_pending());
     let pending: Vec<_> = pending
         .map(|(path, file)| {
@@ -275,6 +275,11 @@ fn check_kept(world: &World) {
         })
         .collect();
     assert_eq!(kept, pending, "what is kept");
+    let asked: Vec<_> = world.asked.iter().collect();
+    let pending: Vec<_> = pending.into_iter().map(|(path, _)| path).collect();
+    if world.shadow.has_open("/p") {
+        assert_eq!(asked, pending, "what the repository is asked about");
+    }
 }
 
 /// Checks that every request is answered, except those that wait for the user or a command.
@@ -334,7 +339,7 @@ fn check_screen(world: &mut World) {
     assert_eq!(world.editor.permission, permission);
     assert_eq!(world.editor.elicitation, elicitation);
     for (buf, buffer) in &world.editor.buffers {
-        let document = world.model.workspace.documents.get(*buf).unwrap();
+        let document = world.model.workspace.documents().get(*buf).unwrap();
         // A buffer always has a line; an empty file has none.
         let is_empty = buffer.text.len() == 1 && buffer.text.len_bytes() == 1;
         let text = match is_empty {
@@ -356,9 +361,9 @@ fn check_screen(world: &mut World) {
         );
         let drawn = world.editor.hunks.get(buf).into_iter().flatten();
         let drawn = drawn.filter(|hunk| hunk.proposed.is_some());
-        let proposals = world.model.workspace.proposals.views(&buffer.path);
+        let proposals = world.model.workspace.proposals().views(&buffer.path);
         assert!(drawn.eq(&proposals), "the proposals: {proposals:?}");
-        for (_, file) in world.model.workspace.proposals.of_file(&buffer.path) {
+        for (_, file) in world.model.workspace.proposals().of_file(&buffer.path) {
             for hunk in &file.hunks {
                 assert_eq!(document.text.to_lines(hunk.rows.clone()), hunk.old);
             }
@@ -368,7 +373,7 @@ fn check_screen(world: &mut World) {
             .filter(|hunk| hunk.proposed.is_none())
             .map(|hunk| (hunk.row, hunk.count, hunk.conflict))
             .collect();
-        let review = world.model.workspace.reviews.get(&buffer.path);
+        let review = world.model.workspace.reviews().get(&buffer.path);
         let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
         let want: Vec<(usize, usize, bool)> = hunks
             .map(|hunk| (hunk.new.start, hunk.new.len(), hunk.conflict.is_some()))
@@ -382,7 +387,7 @@ fn check_screen(world: &mut World) {
         assert!(shown.iter().eq(waiting.iter().map(|info| &info.id)));
     }
     let mut effects = Effects::default();
-    update(&mut world.model, FRAME, &mut effects);
+    update(&mut world.model, FRAME, &mut effects, || None);
     let is_idle = |effect: &Effect| matches!(effect, Effect::Editor(EditorEffect::Frame(frame)) if frame.patches.is_empty());
     assert!(
         effects.iter().all(is_idle),

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, World};
-use crate::conversation::notices::{turn_ended, waits};
+use crate::conversation::notices::{overall, turn_ended, waits};
+use crate::conversation::session::Phase;
 use crate::spine::effect::Level;
 
 fn compaction(more: Value) -> Value {
@@ -106,5 +107,29 @@ fn notices_of_turn_ends_and_questions_are_short() {
     assert_eq!(
         text,
         format!("bot ({}…) waits for your answer.", "x".repeat(40))
+    );
+}
+
+#[test]
+fn the_title_names_who_waits_before_who_works() {
+    let w = World::ready();
+    let mut info = w.model.snapshot().sessions.remove(0);
+    let mut check = |phases: &[Phase], want: Option<&str>| {
+        let sessions: Vec<_> = phases
+            .iter()
+            .map(|phase| {
+                info.phase = *phase;
+                info.clone()
+            })
+            .collect();
+        assert_eq!(overall(&sessions).as_deref(), want);
+    };
+    check(&[Phase::Idle, Phase::Dead, Phase::Starting], None);
+    check(&[Phase::Running, Phase::Idle], Some("bot works"));
+    check(&[Phase::Running, Phase::Running], Some("2 agents work"));
+    check(&[Phase::Running, Phase::Waiting], Some("bot waits for you"));
+    check(
+        &[Phase::Waiting, Phase::Waiting],
+        Some("2 agents wait for you"),
     );
 }

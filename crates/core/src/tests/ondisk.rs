@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
+use crate::conversation::queue::QueueAction;
 use crate::event::{Event, ProjectEvent, ReviewEvent, SessionEvent};
 use crate::spine::event::{ReviewAction, Scope};
-use crate::spine::ids::SessionKey;
+use crate::spine::ids::{QueueId, SessionKey};
 use crate::spine::project::Whole;
 use crate::text::LineEdit;
 
@@ -134,7 +135,7 @@ pub fn check_whole(w: &World, path: &str, want: &[Whole]) {
 pub fn check_settled(w: &World) {
     let left: Vec<_> = w.model.snapshot().reviews;
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(w.model.workspace.reviews.counts(S1), (0, 0));
+    assert_eq!(w.model.workspace.reviews().counts(S1), (0, 0));
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn an_agents_write_to_disk_is_reviewed_in_every_place() {
         let mut w = running(place, Some("a\nb\nc\n"));
         shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
         check_hunks(&w, &[(0, "a", "A"), (2, "c", "C")]);
-        assert_eq!(w.model.workspace.reviews.counts(S1), (1, 2));
+        assert_eq!(w.model.workspace.reviews().counts(S1), (1, 2));
         if place == Place::Buffer {
             assert_eq!(w.buffer(F), "A\nb\nC\n");
             let buf = w.buf(F);
@@ -388,7 +389,7 @@ fn a_change_is_attributed_to_the_session_that_named_the_file() {
     w.opens(2, "bot");
     w.prompts_in(SessionKey(2), "go");
     shell(&mut w, |disk| disk.put(F, "A\n"));
-    assert_eq!(w.model.workspace.reviews.counts(SessionKey(2)), (1, 1));
+    assert_eq!(w.model.workspace.reviews().counts(SessionKey(2)), (1, 1));
 
     let mut w = running(Place::Disk, Some("a\n"));
     w.opens(2, "bot");
@@ -400,7 +401,7 @@ fn a_change_is_attributed_to_the_session_that_named_the_file() {
         "locations": [{ "path": F }],
     }));
     shell(&mut w, |disk| disk.put(F, "A\n"));
-    assert_eq!(w.model.workspace.reviews.counts(S1), (1, 1));
+    assert_eq!(w.model.workspace.reviews().counts(S1), (1, 1));
 }
 
 #[test]
@@ -433,8 +434,13 @@ fn a_prompt_waiting_for_its_checkpoint_can_be_cancelled() {
         "turn of 1 started",
         "a prompt of 1 waits",
         "turn of 1 ended: cancelled",
-        "turn of 1 started",
     ]);
+    w.happens(Event::Session(SessionEvent::Queued {
+        session: S1,
+        id: QueueId(2),
+        action: QueueAction::SendNow,
+    }));
+    w.saw(&["turn of 1 started"]);
     w.goes_on();
     w.saw(&["a1 <- session/prompt s1: two"]);
     w.ends_turn("end_turn");
@@ -534,7 +540,7 @@ fn a_late_report_for_a_file_opened_in_the_turn_is_reviewed() {
     let review = w
         .model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .expect("a review");
     assert_eq!(review.ledger.base().to_string(), "a\nb\n");
@@ -556,4 +562,51 @@ fn an_agents_write_that_the_host_sees_as_bytes_stays_in_review() {
     assert_eq!(w.buffer(F), "a\nb\nc\n");
     check_hunks(&w, &[]);
     w.skip();
+}
+
+#[test]
+fn a_write_of_which_the_host_keeps_no_copy_is_under_review() {
+    for place in PLACES {
+        for before in [Some("a\nb\n"), None] {
+            let mut w = running(Place::Disk, before);
+            if place == Place::Buffer {
+                w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            }
+            w.disk.keeps_nothing = true;
+            w.disk.keeps_no_text = true;
+            writes(&mut w, "1", "A\nb\n");
+            w.settle();
+            writes(&mut w, "2", "A\nB\n");
+            w.ends_turn("end_turn");
+            w.settle();
+            let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
+            assert!(!review.ledger.hunks().is_empty(), "{place:?} {before:?}");
+            let (action, scope) = (ReviewAction::Reject, Scope::All);
+            w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+            w.settle();
+            assert_eq!(w.disk.get(F).as_deref(), before, "{place:?}");
+        }
+    }
+}
+
+#[test]
+fn what_git_obeys_and_what_hides_files_is_reported_once_a_turn() {
+    let mut w = running(Place::Disk, None);
+    for name in ["config", "hooks/pre-commit", "info/exclude", "index"] {
+        for text in ["1", "2"] {
+            shell(&mut w, |disk| disk.put(&format!("/p/.git/{name}"), text));
+        }
+    }
+    shell(&mut w, |disk| disk.put("/p/d/.gitignore", "*"));
+    let chat = w.chat();
+    let lines = [
+        "The agent changed /p/.git/config: git obeys it with the next command.",
+        "The agent changed /p/.git/hooks/pre-commit: git runs it with a later command.",
+        "The agent changed /p/.git/info/exclude: new files that it hides are not in the review.",
+        "The agent changed /p/d/.gitignore: new files that it hides are not in the review.",
+    ];
+    for line in lines {
+        assert_eq!(chat.matches(line).count(), 1, "{line}\n{chat}");
+    }
+    assert_eq!(chat.matches("The agent changed").count(), lines.len());
 }

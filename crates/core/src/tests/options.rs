@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 
 use super::agent::Life;
-use super::world::{A1, Part, S1, World};
+use super::world::{A1, Part, S1, World, spec};
 use crate::conversation::options::Setting;
 use crate::conversation::session::Phase;
 use crate::event::{AgentEvent, Event, SessionEvent};
-use crate::spine::ids::AgentKey;
+use crate::questions::Answer;
+use crate::spine::event::{AgentSpec, Defaults};
+use crate::spine::ids::{AgentKey, QuestionId};
 use acp::Purpose;
 use acp::client::ConfigValue;
 
@@ -104,6 +106,35 @@ fn a_mode_is_shown_at_once_and_confirmed_by_the_agent() {
     wants_mode(&mut w, "plan");
     w.saw(&[]);
     assert_eq!(w.chat(), "The mode is \"Plan\" now.");
+}
+
+#[test]
+fn a_permission_with_a_modes_name_leads_to_that_mode() {
+    let mut w = ready(modes());
+    w.prompts("hi");
+    for (id, option) in [(1, "no"), (2, "plan")] {
+        w.asks(
+            &id.to_string(),
+            "session/request_permission",
+            &json!({
+                "sessionId": "s1", "toolCall": { "toolCallId": id.to_string() }, "options": [
+                    { "optionId": "plan", "name": "Yes", "kind": "allow_always" },
+                    { "optionId": "no", "name": "No", "kind": "reject_once" },
+                ],
+            }),
+        );
+        w.happens(Event::Answer {
+            id: QuestionId(id),
+            answer: Answer::Option(option.into()),
+        });
+        let mode = if option == "plan" {
+            "Plan"
+        } else {
+            "Ask first"
+        };
+        let title = &w.editor.titles[&S1];
+        assert!(title.ends_with(mode), "{title}");
+    }
 }
 
 #[test]
@@ -217,6 +248,29 @@ fn the_agents_changes_are_shown_and_announced() {
          The agent has changed the model to \"small\"."
     );
     assert_eq!(w.editor.titles[&S1], "bot · working · YOLO · small");
+    w.ends_turn("end_turn");
+}
+
+#[test]
+fn a_notice_of_a_changed_option_stays_between_chunks_that_stream_in() {
+    let mut w = ready(modes());
+    w.prompts("hi");
+    let chunk = |text: &str| {
+        let content = json!({ "type": "text", "text": text });
+        json!({ "sessionUpdate": "agent_message_chunk", "content": content })
+    };
+    let mode = json!({ "sessionUpdate": "current_mode_update", "currentModeId": "yolo" });
+    w.tells_again(
+        A1,
+        "s1",
+        &[chunk("One."), mode, chunk("Two."), chunk(" Three.")],
+    );
+    w.settle();
+    let changed = "The agent has changed the mode to \"YOLO\".";
+    assert_eq!(
+        w.chat(),
+        format!("❯ hi\n\nOne.\n\n{changed}\n\nTwo. Three.")
+    );
     w.ends_turn("end_turn");
 }
 
@@ -339,4 +393,178 @@ fn the_users_settings_are_restored_after_a_restart() {
     answer["modes"]["currentModeId"] = json!("plan");
     w.answers(agent, "session/new", Ok(answer));
     w.saw(&["session 1 started"]);
+}
+
+/// A world whose session's config has these values; it waits for the answer to `session/new`.
+fn starting_with(defaults: Defaults) -> World {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens_as(
+        1,
+        AgentSpec {
+            defaults,
+            ..spec("bot")
+        },
+    );
+    initializes(&mut w, A1);
+    w.skip();
+    w
+}
+
+fn effort_of(model: &str) -> Defaults {
+    Defaults {
+        model: Some(model.into()),
+        options: vec![("effort".into(), id("high")), ("web".into(), id("on"))],
+        ..Defaults::default()
+    }
+}
+
+#[test]
+fn the_configs_values_are_set_one_by_one_before_the_first_prompt() {
+    let mut w = starting_with(effort_of("small"));
+    w.prompts("hi");
+    w.answers(A1, "session/new", Ok(json!({
+        "sessionId": "s1", "configOptions": [option("model", "model", "big", &["big", "small"])],
+    })));
+    // The other model has more options.
+    w.saw(&[
+        "session 1 started",
+        "a1 <- session/set_config_option \"model\" \"small\"",
+        "options of 1: model",
+    ]);
+    let answer = json!({ "configOptions": config("small", "low") });
+    w.answers(A1, "session/set_config_option", Ok(answer));
+    w.saw(&[
+        "a1 <- session/set_config_option \"effort\" \"high\"",
+        "options of 1: effort web",
+    ]);
+    let refusal = json!({ "code": -32603, "message": "too dear" });
+    w.answers(A1, "session/set_config_option", Err(refusal));
+    w.skip();
+    w.answers(A1, "session/set_config_option", Ok(json!({})));
+    assert_eq!(shown(&w), "model=small effort=low web=on");
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: hi"]);
+    w.ends_turn("end_turn");
+    // The window bar shows them; the transcript has nothing to add.
+    assert!(!w.chat().contains(" now."), "{}", w.chat());
+}
+
+#[test]
+fn remembered_values_are_set_where_the_config_has_none() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    let remembered = Defaults {
+        mode: Some("none".into()),
+        // The config names the same option by its purpose.
+        options: vec![("model".into(), id("big")), ("web".into(), id("on"))],
+        ..Defaults::default()
+    };
+    let defaults = Defaults {
+        model: Some("small".into()),
+        ..Defaults::default()
+    };
+    w.opens_as(
+        1,
+        AgentSpec {
+            defaults,
+            remembered,
+            ..spec("bot")
+        },
+    );
+    initializes(&mut w, A1);
+    w.prompts("hi");
+    w.skip();
+    let answer = json!({ "sessionId": "s1", "configOptions": config("small", "low") });
+    w.answers(A1, "session/new", Ok(answer));
+    w.saw(&[
+        "session 1 started",
+        "a1 <- session/set_config_option \"web\" true",
+        "options of 1: model effort web",
+    ]);
+    w.answers(A1, "session/set_config_option", Ok(json!({})));
+    assert_eq!(shown(&w), "model=small effort=low web=on");
+    let text = "`mode` as remembered for the agent \"bot\": The agent has no modes";
+    assert_eq!(w.chat().matches(text).count(), 1, "{}", w.chat());
+}
+
+#[test]
+fn a_configured_value_that_the_agent_lacks_is_one_notice_with_those_it_has() {
+    let mut w = starting_with(Defaults {
+        mode: Some("yes".into()),
+        model: Some("big".into()),
+        options: vec![("effort".into(), id("high"))],
+    });
+    w.prompts("hi");
+    w.answers(A1, "session/new", Ok(modes()));
+    w.saw(&[
+        "session 1 started",
+        "turn of 1 started",
+        "options of 1: mode",
+        "a1 <- session/prompt s1: hi",
+    ]);
+    w.ends_turn("end_turn");
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
+    initializes(&mut w, AgentKey(2));
+    w.answers(AgentKey(2), "session/new", Ok(modes()));
+    let chat = w.chat();
+    for (key, why) in [
+        (
+            "mode",
+            "There is no mode \"yes\"; there is ask, plan, yolo.",
+        ),
+        ("model", "The agent has no models to choose from."),
+        (
+            "options.effort",
+            "The agent has no option \"effort\"; it has mode.",
+        ),
+    ] {
+        let text = format!("`agents.bot.{key}` in the configuration: {why}");
+        assert_eq!(chat.matches(&text).count(), 1, "{text}\n{chat}");
+    }
+}
+
+#[test]
+fn what_the_user_chooses_is_above_the_config_and_outlives_a_restart() {
+    let plan = || Defaults {
+        mode: Some("Plan".into()),
+        ..Defaults::default()
+    };
+    let mut w = starting_with(plan());
+    wants_mode(&mut w, "yolo");
+    w.answers(A1, "session/new", Ok(modes()));
+    w.answers(A1, "session/set_mode", Ok(json!({})));
+    assert_eq!(shown(&w), "mode=YOLO");
+    assert_eq!(w.agents[&A1].calls, []);
+    // A session that has lost the config's value gets it again.
+    let mut w = starting_with(plan());
+    w.answers(A1, "session/new", Ok(modes()));
+    w.answers(A1, "session/set_mode", Ok(json!({})));
+    w.exits(A1, "signal 9", &[]);
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
+    initializes(&mut w, AgentKey(2));
+    w.skip();
+    w.answers(AgentKey(2), "session/new", Ok(modes()));
+    w.saw(&["session 1 started", "a2 <- session/set_mode \"plan\""]);
+}
+
+#[test]
+fn a_prompt_waits_for_a_configured_value_as_long_as_for_any_answer() {
+    let mut w = starting_with(effort_of("small"));
+    w.prompts("hi");
+    w.answers(
+        A1,
+        "session/new",
+        Ok(json!({ "sessionId": "s1", "configOptions": config("big", "high") })),
+    );
+    w.exits(A1, "signal 9", &[]);
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
+    initializes(&mut w, AgentKey(2));
+    w.answers(
+        AgentKey(2),
+        "session/new",
+        Ok(json!({ "sessionId": "s1", "configOptions": config("small", "high") })),
+    );
+    w.skip();
+    w.answers(AgentKey(2), "session/set_config_option", Ok(json!({})));
+    w.saw(&["turn of 1 started", "a2 <- session/prompt s1: hi"]);
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::ondisk::writes;
 use super::world::{S1, World};
 use crate::event::{Event, ProjectEvent, ReviewEvent};
 use crate::spine::event::{DiskText, ReviewAction, Scope};
@@ -45,7 +46,7 @@ fn commits(w: &mut World, index: &str, head: &str) {
 }
 
 fn hunks(w: &World) -> usize {
-    let file = w.model.workspace.reviews.get(Path::new(F));
+    let file = w.model.workspace.reviews().get(Path::new(F));
     file.map_or(0, |file| file.ledger.hunks().len())
 }
 
@@ -65,7 +66,7 @@ fn only_staged_or_committed_lines_are_accepted() {
         commits(&mut w, NEW, "A\nb\nc\nd\ne\n");
         assert_eq!(hunks(&w), 0);
         assert_eq!(w.disk.get(F).as_deref(), Some(NEW));
-        assert_eq!(w.model.workspace.reviews.counts(S1), (0, 0));
+        assert_eq!(w.model.workspace.reviews().counts(S1), (0, 0));
     }
 }
 
@@ -112,6 +113,8 @@ fn a_kept_review_continues() {
             from: None,
             base,
             current: None,
+            stamp: None,
+            mode: None,
             is_deleted: path == "/p/gone",
         };
         let files = vec![
@@ -123,8 +126,8 @@ fn a_kept_review_continues() {
         let root = PathBuf::from("/p");
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
         w.goes_on();
-        assert_eq!(w.model.workspace.reviews.counts(S1), (3, 4));
-        assert!(w.chat().contains("4 files changed before"));
+        assert_eq!(w.model.workspace.reviews().counts(S1), (3, 4));
+        assert!(w.chat().contains("3 files have undecided changes"));
         let action = ReviewAction::Reject;
         let scope = Scope::All;
         w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
@@ -152,6 +155,8 @@ fn is_left(w: &mut World) {
         from: None,
         base: FileState::of_text(Text::from_text(OLD), Format::default()),
         current: None,
+        stamp: None,
+        mode: None,
         is_deleted: false,
     };
     if w.kept.is_empty() {
@@ -168,7 +173,7 @@ fn a_kept_review_stays_until_its_file_can_be_read() {
     w.disk.put(F, NEW);
     w.disk.broken.insert(F.into());
     is_left(&mut w);
-    assert!(w.chat().contains("/p/f was changed before"));
+    assert!(w.chat().contains("/p/f has undecided changes"));
     let params = json!({ "sessionId": "s1", "path": "/p/other", "content": "new\n" });
     w.asks("0", "fs/write_text_file", &params);
     let files = [(F.into(), Some(OLD.into())), ("/p/other".into(), None)];
@@ -197,7 +202,7 @@ fn unsaved_lines_in_a_kept_review_are_the_users() {
     let scope = Scope::All;
     let action = ReviewAction::Reject;
     w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
-    let text = &w.model.workspace.documents.get(buf).unwrap().text;
+    let text = &w.model.workspace.documents().get(buf).unwrap().text;
     assert_eq!(text.to_string(), "a\nb\nmine\nd\ne\n");
 }
 
@@ -205,7 +210,7 @@ fn unsaved_lines_in_a_kept_review_are_the_users() {
 fn an_unchanged_review_is_not_stored_again() {
     let mut w = reviewed(true);
     w.journal = Some(Vec::new());
-    let buf = w.model.workspace.documents.find(Path::new(F)).unwrap().0;
+    let buf = w.model.workspace.documents().find(Path::new(F)).unwrap().0;
     w.edits(|editor, _, out| editor.types(buf, line(0, "AA"), out));
     let told = |w: &World| {
         let all = w.journal.as_ref().unwrap().iter();
@@ -227,16 +232,7 @@ fn changes_of_others_to_a_kept_review_are_theirs() {
         if is_open {
             w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
         }
-        let files = vec![KeptReview {
-            path: F.into(),
-            from: None,
-            base: FileState::of_text(Text::from_text(OLD), Format::default()),
-            current: Some(Text::from_text(NEW)),
-            is_deleted: false,
-        }];
-        let root = PathBuf::from("/p");
-        w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
-        w.goes_on();
+        is_left_with(&mut w, OLD, NEW, None);
         assert_eq!(hunks(&w), 2);
         let (action, scope) = (ReviewAction::Reject, Scope::All);
         w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
@@ -244,4 +240,84 @@ fn changes_of_others_to_a_kept_review_are_theirs() {
         let left = format!("{OLD}theirs\n");
         assert_eq!(w.disk.get(F).as_deref(), Some(left.as_str()));
     }
+}
+
+#[test]
+fn the_users_saves_are_known_to_the_next_neovim() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    let saves = |w: &mut World, line: &str| {
+        let buf = w.buf(F);
+        let edit = LineEdit {
+            start: 0,
+            removed: 0,
+            lines: vec![line.to_owned()],
+        };
+        w.edits(|editor, _, out| editor.types(buf, edit, out));
+        w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+    };
+    w.prompts("go");
+    saves(&mut w, "meanwhile");
+    assert_eq!(w.saved, [w.disk.stamp(Path::new(F)).unwrap()]);
+    writes(&mut w, "1", &format!("meanwhile\n{NEW}"));
+    assert_eq!(w.saved.len(), 1, "the client's save is not the user's");
+    w.ends_turn("end_turn");
+    saves(&mut w, "right after");
+    assert_eq!(w.saved.len(), 2);
+}
+
+/// Has an earlier Neovim leave a review of `F` with this base and text, while the disk has `now`.
+fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
+    if let Some(now) = now {
+        w.disk.put(F, now);
+    }
+    let files = vec![KeptReview {
+        path: F.into(),
+        from: None,
+        base: FileState::of_text(Text::from_text(base), Format::default()),
+        current: Some(Text::from_text(current)),
+        stamp: None,
+        mode: None,
+        is_deleted: false,
+    }];
+    let root = PathBuf::from("/p");
+    w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
+    w.goes_on();
+}
+
+#[test]
+fn a_file_that_git_has_reset_meanwhile_is_not_announced() {
+    // The user had changed the line next to the agent's hunk, and saved.
+    let (base, current) = ("mine\nb\nc\n", "mine\nB\nc\n");
+    for now in [Some("a\nb\nc\n"), Some(base), Some("b\nc\n"), None] {
+        let mut w = World::ready();
+        is_left_with(&mut w, base, current, now);
+        assert_eq!(hunks(&w), 0, "{now:?}");
+        assert!(!w.chat().contains("undecided changes"), "{now:?}");
+        assert_eq!(w.model.workspace.reviews().counts(S1), (0, 0));
+    }
+}
+
+#[test]
+fn a_file_that_git_has_checked_out_meanwhile_is_not_under_review() {
+    let mut w = World::ready();
+    let other = "a\nX\nc\n";
+    is_left_with(&mut w, "a\nb\nc\n", "a\nB\nc\n", Some(other));
+    assert_eq!(hunks(&w), 1, "only the repository tells whose line it is");
+    commits(&mut w, other, other);
+    assert_eq!(hunks(&w), 0);
+    // The same text as before is still under review, though the agent has committed it.
+    let mut w = World::ready();
+    is_left_with(&mut w, OLD, NEW, Some(NEW));
+    commits(&mut w, NEW, NEW);
+    assert_eq!(hunks(&w), 2);
+}
+
+#[test]
+fn the_files_with_something_left_are_announced() {
+    let mut w = World::ready();
+    is_left_with(&mut w, OLD, NEW, Some("A\nb\nc\nd\ne\n"));
+    assert_eq!(hunks(&w), 1);
+    assert!(w.chat().contains("1 file has undecided changes"));
 }

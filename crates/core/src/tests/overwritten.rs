@@ -32,7 +32,7 @@ fn check_offers(w: &World, want: &[(usize, &str, &str)]) {
     let review = w
         .model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .expect("a review");
     let hunks = review.ledger.hunks().iter();

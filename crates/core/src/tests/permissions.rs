@@ -73,6 +73,22 @@ fn a_question_is_shown_and_answered() {
 }
 
 #[test]
+fn a_question_names_the_sub_agent_that_asks() {
+    let mut w = asked(&[]);
+    for (request, id, parent) in [("0", "one", ""), ("1", "a", "one")] {
+        let mut call = tool(id);
+        call["sessionUpdate"] = "tool_call".into();
+        call["_meta"] = json!({ "claudeCode": { "parentToolUseId": parent } });
+        w.updates(call);
+        let about = json!({ "toolCallId": id });
+        w.asks(request, "session/request_permission", &question(&about));
+    }
+    assert_eq!(shown(&w).0, ["tool  Run one"]);
+    choose(&mut w, 1, "yes");
+    assert_eq!(shown(&w).0, ["sub-agent  Run one", "tool  Run a"]);
+}
+
+#[test]
 fn an_unknown_option_leaves_the_question_open() {
     let mut w = asked(&[tool("a")]);
     choose(&mut w, 1, "always");
@@ -318,4 +334,68 @@ fn a_question_about_an_unknown_tool_call_is_shown() {
     choose(&mut w, 1, "yes");
     choose(&mut w, 2, "no");
     assert_eq!(w.agents[&A1].answers.len(), 2);
+}
+
+/// Returns the lines of the transcript.
+fn chat(w: &World) -> Vec<String> {
+    let lines = w.editor.chats[&S1].lines.iter();
+    lines.map(|line| line.text.to_string()).collect()
+}
+
+#[test]
+fn the_users_answer_is_in_the_chat_with_what_it_allows_from_now_on() {
+    let options = json!([
+        { "optionId": "all", "name": "Yes, all edits of this session", "kind": "allow_always" },
+        { "optionId": "yes", "name": "Yes", "kind": "allow_once" },
+        { "optionId": "no", "name": "No", "kind": "reject_once" },
+        { "optionId": "later", "name": "Later", "kind": "postpone" },
+    ]);
+    let mut w = World::ready();
+    w.prompts("hi");
+    for (id, option) in [(1, "yes"), (2, "all"), (3, "no"), (4, "later")] {
+        let mut params = question(&tool(&id.to_string()));
+        params["options"] = options.clone();
+        w.asks(&id.to_string(), "session/request_permission", &params);
+        choose(&mut w, id, option);
+    }
+    let chat = chat(&w);
+    for line in [
+        "You allowed: Run 1",
+        "You allowed: Run 2. From now on: Yes, all edits of this session",
+        "You rejected: Run 3",
+        "You answered \"Later\": Run 4",
+    ] {
+        assert!(
+            chat.iter().any(|known| known.contains(line)),
+            "{line}: {chat:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_rejected_call_reads_rejected_whatever_the_agent_reports() {
+    for report in [None, Some("in_progress"), Some("failed")] {
+        let mut w = asked(&[tool("a")]);
+        choose(&mut w, 1, "no");
+        if let Some(status) = report {
+            w.updates(json!({
+                "sessionUpdate": "tool_call_update", "toolCallId": "a", "status": status,
+            }));
+        }
+        let chat = chat(&w);
+        assert!(
+            chat.iter().any(|line| line.contains("Run a  rejected")),
+            "{report:?}: {chat:#?}"
+        );
+    }
+    // The agent asks again, and goes on.
+    let mut w = asked(&[tool("a")]);
+    choose(&mut w, 1, "no");
+    w.asks("9", "session/request_permission", &question(&tool("a")));
+    assert!(chat(&w).iter().any(|line| line.contains("Run a  pending")));
+    choose(&mut w, 2, "yes");
+    w.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "failed",
+    }));
+    assert!(chat(&w).iter().any(|line| line.contains("Run a  failed")));
 }

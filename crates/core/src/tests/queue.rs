@@ -111,6 +111,60 @@ fn a_prompt_sent_now_waits_for_the_cancelled_turn() {
     check(&w, &["1 a"]);
 }
 
+fn cancels(w: &mut World) {
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    w.ends_turn("cancelled");
+    w.skip();
+}
+
+fn held(w: &World) -> Option<usize> {
+    w.editor.queues.get(&S1).and_then(|view| view.held)
+}
+
+#[test]
+fn a_cancel_holds_the_queue_until_the_user_sends_a_prompt_of_it() {
+    let mut w = busy(&["a", "b"]);
+    assert_eq!(held(&w), None);
+    cancels(&mut w);
+    assert_eq!(w.model.phase(S1), Phase::Idle);
+    check(&w, &["1 a", "2 b"]);
+    assert_eq!(held(&w), Some(0));
+    acts(&mut w, 3, QueueAction::SendNow);
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: b"]);
+    assert_eq!(held(&w), None);
+    w.says("done");
+    w.ends_turn("end_turn");
+    assert!(w.was_told("a1 <- session/prompt s1: a"));
+}
+
+#[test]
+fn a_new_prompt_goes_out_before_held_ones() {
+    let mut w = busy(&["a"]);
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    w.prompts("instead");
+    check(&w, &["1 instead", "2 a"]);
+    assert_eq!(held(&w), Some(1));
+    w.skip();
+    w.ends_turn("cancelled");
+    w.saw(&[
+        "turn of 1 ended: cancelled",
+        "turn of 1 started",
+        "a1 <- session/prompt s1: instead",
+    ]);
+    w.says("done");
+    w.ends_turn("end_turn");
+    assert_eq!(w.model.phase(S1), Phase::Idle);
+    check(&w, &["1 a"]);
+}
+
+#[test]
+fn a_restart_sends_held_prompts() {
+    let mut w = busy(&["a"]);
+    cancels(&mut w);
+    w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
+    assert!(w.was_told("session/prompt s2: a"));
+}
+
 #[test]
 fn an_interrupting_prompt_is_sent_next() {
     let mut w = busy(&["a"]);

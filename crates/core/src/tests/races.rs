@@ -17,7 +17,7 @@ fn check(w: &World, text: &str, base: &str) {
     let review = w
         .model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .expect("a review");
     assert_eq!(review.ledger.current().to_string(), text, "current");
@@ -284,7 +284,7 @@ fn rejecting_a_deletion_restores_the_users_line() {
     let review = w
         .model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .expect("a review");
     assert!(!review.is_pending(), "{:?}", review.ledger.hunks());
@@ -306,7 +306,7 @@ fn the_clients_restore_is_not_an_agents_mode_change() {
     let review = w
         .model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .expect("a review");
     assert!(!review.is_pending(), "{:?}", review.whole());
@@ -354,7 +354,7 @@ fn undetectable_line_endings_are_no_change() {
     let review = w
         .model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .expect("a review");
     assert_eq!(review.whole(), []);
@@ -377,7 +377,7 @@ fn a_mode_set_before_the_clients_write_is_the_agents() {
     let review = w
         .model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .expect("a review");
     assert_eq!(review.whole(), []);

@@ -100,3 +100,70 @@ proptest! {
         drop(life.rests());
     }
 }
+
+#[test]
+fn a_replaced_change_that_no_session_can_offer_is_reported() {
+    let steps = [
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 0),
+        Step::Buffer(0, "save"),
+        Step::Broken(0, true),
+        Step::User("close"),
+        Step::Disk(0),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+/// Lives these steps in a turn, and checks the laws.
+#[track_caller]
+fn check_turn(steps: &[Step]) {
+    let mut life = Story::new(Can::Forget, false);
+    life.live(&Step::User("prompt"));
+    for step in steps {
+        life.live(step);
+    }
+    drop(life.rests());
+}
+
+#[test]
+fn a_save_while_the_agent_reads_is_the_users() {
+    let steps = [
+        Step::Read(0, None, None),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 0, 0, 2),
+        Step::Check,
+        Step::Tell,
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(0, 1, 0)]),
+    ];
+    check_turn(&steps);
+}
+
+#[test]
+fn a_save_between_an_agents_write_and_its_command_is_the_users() {
+    let steps = [
+        Step::Read(0, None, None),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 0, 0, 2),
+        Step::Check,
+        Step::Shell(0, vec![]),
+        Step::Write(0, vec![]),
+        Step::Tell,
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(0, 1, 0)]),
+    ];
+    check_turn(&steps);
+}
+
+#[test]
+fn a_question_shows_its_call_as_neovim_knows_it_now() {
+    let steps = [
+        Step::Tool("begin change", 0),
+        Step::Tool("off", 0),
+        Step::Tool("announce", 1),
+        Step::Ask(0, "t1"),
+        Step::Editor(2),
+        Step::Tool("use look", 0),
+    ];
+    check_turn(&steps);
+}

@@ -37,7 +37,7 @@ fn asked(can: Value) -> (World, Value) {
     w.holds(Part::Agents);
     w.happens(Event::Session(SessionEvent::Open {
         session: S1,
-        spec: spec("bot"),
+        spec: Box::new(spec("bot")),
         roots: vec!["/p".into()],
         project: "/p".into(),
         origin: Origin::New,

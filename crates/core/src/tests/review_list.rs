@@ -265,9 +265,8 @@ fn a_proposal_that_does_not_fit_is_listed_and_needs_an_answer() {
     w.skip();
     decides(&mut w, ReviewAction::Accept, 0..1);
     w.saw(&[
-        "Info: Please choose an option: not all that the agent asks for can be shown in the \
-         files. What you chose by hunks is kept.",
-        "permission 1 is to be answered",
+        "Info: Choose an option in the question (:Acp permission): not all that the agent asks for \
+         can be shown in the files. Your choices by hunk are kept.",
     ]);
     assert_eq!(answered(&w), None);
 }

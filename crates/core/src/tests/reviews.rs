@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::json;
 
 use super::editor::Travel;
-use super::world::{A1, Part, World};
-use crate::event::{Event, ReviewEvent};
+use super::world::{A1, Part, S1, World};
+use crate::event::{Event, ReviewEvent, SessionEvent};
 use crate::spine::event::{ReviewAction, Scope};
 use crate::text::LineEdit;
 
@@ -64,7 +64,7 @@ fn disk(w: &World) -> Option<String> {
 fn hunks(w: &World) -> usize {
     w.model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .unwrap()
         .ledger
@@ -185,6 +185,35 @@ fn a_failed_reject_is_reported_and_the_hunk_stays() {
     w.disk.broken.insert(F.into());
     review(&mut w, ReviewAction::Reject, Scope::All);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\n", 0));
+}
+
+#[test]
+fn many_failed_rejects_are_one_message() {
+    let mut w = World::ready();
+    for number in 10..40 {
+        let path = format!("/p/{number}");
+        let params = json!({ "sessionId": "s1", "path": path, "content": "a\n" });
+        w.asks(&number.to_string(), "fs/write_text_file", &params);
+        w.disk.broken.insert(path.into());
+    }
+    w.skip();
+    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.saw(&["Error: 30 decisions failed; `:Acp log` has all. The first: /p/10 could not be read"]);
+    // The next one is a message of its own.
+    let path = "/p/10".into();
+    review(&mut w, ReviewAction::Reject, Scope::File { path });
+    w.saw(&["Error: /p/10 could not be read"]);
+    w.disk.broken.clear();
+}
+
+#[test]
+fn a_project_that_is_opened_again_has_its_files_under_review() {
+    let mut w = reviewed(Place::Disk, Some("a\n"), "b\n");
+    let close = SessionEvent::Close { session: S1 };
+    w.happens(Event::Session(close));
+    assert!(w.asked.is_empty());
+    w.opens(2, "bot");
+    assert!(w.asked.contains(Path::new(F)), "{:?}", w.asked);
 }
 
 #[test]

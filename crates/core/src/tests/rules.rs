@@ -35,6 +35,7 @@ fn ruled(rules: &[RuleSpec]) -> World {
         follow: Default::default(),
         limits: Default::default(),
         preview: Default::default(),
+        accept_allowed: false,
         feedback: false,
         rules,
     });

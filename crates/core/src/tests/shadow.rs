@@ -40,6 +40,10 @@ impl Shadow {
         }
     }
 
+    pub fn has_open(&self, root: &str) -> bool {
+        self.open.iter().any(|open| open == Path::new(root))
+    }
+
     pub fn closes(&mut self, root: &Path) {
         assert!(self.open.iter().any(|open| open == root), "closed twice");
         assert!(self.asked.is_empty(), "closed before all is told");

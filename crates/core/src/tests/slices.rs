@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
-use crate::event::{Event, SessionEvent, ViewEvent};
+use crate::event::{Event, SessionEvent};
 
 /// Code that takes more than one slice of a frame.
 fn long_code() -> String {
@@ -57,8 +57,7 @@ fn a_read_is_answered_during_a_frame() {
 #[test]
 fn a_chat_emptied_during_a_frame_is_rendered_again() {
     let mut w = amid_frame(&[]);
-    w.editor.chats.clear();
-    w.happens(Event::View(ViewEvent::ChatEmpty { session: S1 }));
+    w.edits(|editor, _, out| editor.empties(S1, out));
     check_end(w, "");
 }
 

@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 use super::world::{A1, S1, World};
 use crate::conversation::session::Phase;
 use crate::event::{AgentEvent, Event, SessionEvent};
+use crate::questions::Answer;
 use crate::spine::attachment::Attachment;
 use crate::spine::event::Context;
+use crate::spine::ids::QuestionId;
 
 fn tool(id: &str, status: &str) -> Value {
     json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "title": id, "status": status })
@@ -269,4 +271,73 @@ fn a_plan_is_replaced_and_each_turn_has_its_own() {
         "❯ hi\n\nPlan 1/1\n  ✓ ! look\n\n❯ more\n\nPlan 0/1\n  ◐ ! look\n\nCancelled."
     );
     assert_eq!(w.editor.titles[&S1], "bot · idle · plan 0/1");
+}
+
+#[test]
+fn an_agent_that_does_not_answer_a_cancel_is_reported() {
+    let late = "The agent has not answered the cancel";
+    let mut w = World::ready();
+    w.prompts("one");
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    w.ends_turn("cancelled");
+    w.time_passes();
+    assert!(!w.was_told(late), "it has answered");
+    w.prompts("two");
+    for _ in 0..2 {
+        w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    }
+    w.time_passes();
+    assert_eq!(w.chat().matches(late).count(), 1);
+    assert!(w.was_told(late));
+}
+
+#[test]
+fn the_bar_shows_how_long_a_turn_runs_and_its_agent_is_silent() {
+    let mut w = World::ready();
+    let title = |w: &World| w.editor.titles[&S1].clone();
+    w.prompts("hi");
+    assert_eq!(title(&w), "bot · working");
+    w.time_passes();
+    assert_eq!(title(&w), "bot · working 1s");
+    w.says("Let me see.");
+    for _ in 0..59 {
+        w.time_passes();
+    }
+    assert_eq!(title(&w), "bot · working 1m 00s");
+    w.time_passes();
+    assert_eq!(title(&w), "bot · working 1m 01s · silent for 1m 00s");
+    // Anything that the agent sends is a sign of life.
+    let params = json!({ "sessionId": "s1", "path": "/p/f" });
+    w.asks("1", "fs/read_text_file", &params);
+    assert_eq!(title(&w), "bot · working 1m 01s");
+    w.ends_turn("end_turn");
+    assert_eq!(title(&w), "bot · idle");
+    w.time_passes();
+    assert!(w.timers.is_empty());
+    // The next turn begins anew.
+    w.prompts("more");
+    w.time_passes();
+    assert_eq!(title(&w), "bot · working 1s");
+}
+
+#[test]
+fn an_agent_that_waits_for_the_user_is_not_silent() {
+    let mut w = World::ready();
+    w.prompts("hi");
+    let params = json!({
+        "sessionId": "s1",
+        "toolCall": { "toolCallId": "t", "title": "Run" },
+        "options": [{ "optionId": "yes", "name": "Yes", "kind": "allow_once" }],
+    });
+    w.asks("1", "session/request_permission", &params);
+    for _ in 0..70 {
+        w.time_passes();
+    }
+    assert_eq!(w.editor.titles[&S1], "bot · waiting for you");
+    w.happens(Event::Answer {
+        id: QuestionId(1),
+        answer: Answer::Option("yes".into()),
+    });
+    w.time_passes();
+    assert_eq!(w.editor.titles[&S1], "bot · working 1m 11s");
 }

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
-use crate::event::{Event, ReviewEvent};
-use crate::spine::event::{ReviewAction, Scope, UndoStep};
+use crate::event::{Event, ReviewEvent, ViewEvent};
+use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::text::LineEdit;
 
 const F: &str = "/p/f";
@@ -77,7 +77,7 @@ fn check(w: &World, base: &str, text: &str, hunks: usize) {
     let review = w
         .model
         .workspace
-        .reviews
+        .reviews()
         .get(Path::new(F))
         .expect("a review");
     assert_eq!(review.ledger.current().to_string(), text, "text");
@@ -198,7 +198,7 @@ fn a_replaced_line_the_user_edited_becomes_a_conflict() {
     types(&mut w, 1, 1, &["mine"]);
     undo(&mut w, UndoStep::Undo(None));
     assert_eq!(w.buffer(F), "a\nmine\nc\nd\n");
-    let review = w.model.workspace.reviews.get(Path::new(F)).unwrap();
+    let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
     let [hunk] = review.ledger.hunks() else {
         panic!("{:?}", review.ledger.hunks());
     };
@@ -242,6 +242,21 @@ fn a_file_created_by_the_turn_is_deleted_and_restored() {
 }
 
 #[test]
+fn a_turn_brought_back_beside_the_agents_new_lines_is_rejected_with_them() {
+    let mut w = World::ready();
+    writes(&mut w, "new\nlines\n");
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.disk.get(F), None);
+    writes(&mut w, "more\nnew\nlines\n");
+    assert_eq!(w.disk.get(F).as_deref(), Some("more\n"));
+    undo(&mut w, UndoStep::Back);
+    check(&w, "", "more\nnew\nlines\n", 1);
+    decide(&mut w, ReviewAction::Reject, Scope::All);
+    assert_eq!(w.disk.get(F), None);
+    w.skip();
+}
+
+#[test]
 fn a_created_file_keeps_the_users_lines() {
     let mut w = World::ready();
     w.prompts("make it");
@@ -273,6 +288,17 @@ fn the_question_lists_the_effects_of_the_undo() {
     assert_eq!(w.disk.get(F).unwrap(), "a\nb\nc\n");
     assert_eq!(w.disk.get("/p/sub/new"), None);
     w.skip();
+}
+
+#[test]
+fn an_accepted_turn_is_taken_back_as_a_decision() {
+    let mut w = begun(true, "a\nb\nc\nd\n");
+    writes(&mut w, "A\nb\nC\nd\n");
+    ends(&mut w);
+    turn(&mut w, ReviewAction::Accept);
+    check(&w, "A\nb\nC\nd\n", "A\nb\nC\nd\n", 0);
+    w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+    check(&w, "a\nb\nc\nd\n", "A\nb\nC\nd\n", 2);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::editor::Editor;
 use super::world::{A1, S1, World, spec};
 use crate::conversation::reach::Reach;
 use crate::event::{AgentEvent, Event, SessionEvent};
-use crate::spine::event::{Origin, Prompt};
+use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::{AgentKey, BufId, SessionKey};
 use acp::{SessionId, rpc};
 
@@ -18,9 +18,13 @@ impl World {
     // The user.
 
     pub fn opens(&mut self, session: u32, agent: &str) {
+        self.opens_as(session, spec(agent));
+    }
+
+    pub fn opens_as(&mut self, session: u32, spec: AgentSpec) {
         self.happens(Event::Session(SessionEvent::Open {
             session: SessionKey(session),
-            spec: spec(agent),
+            spec: Box::new(spec),
             roots: vec!["/p".into()],
             project: "/p".into(),
             origin: Origin::New,
@@ -32,7 +36,7 @@ impl World {
     pub fn reopens(&mut self, session: u32, agent: &str, id: &str) {
         self.happens(Event::Session(SessionEvent::Open {
             session: SessionKey(session),
-            spec: spec(agent),
+            spec: Box::new(spec(agent)),
             roots: vec!["/p".into()],
             project: "/p".into(),
             origin: Origin::Past {

@@ -61,7 +61,7 @@ fn rejecting_an_empty_or_binary_created_file_deletes_it() {
         w.skip();
         shell(&mut w, |disk| disk.set(F.into(), bytes.to_vec()));
         check_whole(&w, F, &[Whole::Created]);
-        assert_eq!(w.model.workspace.reviews.counts(S1), (1, 0));
+        assert_eq!(w.model.workspace.reviews().counts(S1), (1, 0));
         // It has no hunk, but is announced.
         w.saw(&["review of /p/f: 0"]);
         w.ends_turn("end_turn");
@@ -197,7 +197,7 @@ fn a_moved_files_review_and_buffer_follow_it_and_return() {
             shell(&mut w, |disk| disk.moves(F, G));
             check_whole(&w, G, &[Whole::Moved(F.into())]);
             super::ondisk::check_hunks_of(&w, G, &[(1, "b", "B")]);
-            assert_eq!(w.model.workspace.reviews.counts(S1), (1, 1));
+            assert_eq!(w.model.workspace.reviews().counts(S1), (1, 1));
             if place == Place::Buffer {
                 assert_eq!(w.buffer(G), "a\nB\n");
             }
@@ -247,7 +247,7 @@ fn a_changed_mode_is_a_pending_change() {
             shell(&mut w, |disk| disk.chmods(F, 0o755));
             check_whole(&w, F, &[Whole::Mode(0o644, 0o755)]);
             check_hunks(&w, &[]);
-            assert_eq!(w.model.workspace.reviews.counts(S1), (1, 0));
+            assert_eq!(w.model.workspace.reviews().counts(S1), (1, 0));
             shell(&mut w, |disk| disk.put(F, "a\nB\n"));
             if end {
                 w.ends_turn("end_turn");
@@ -397,13 +397,13 @@ fn check_taken_back(place: Place, before: Option<&str>, does: impl Fn(&mut super
     let mut w = running(place, before);
     shell(&mut w, does);
     w.ends_turn("end_turn");
-    let (there, counts) = (all_of(&w), w.model.workspace.reviews.counts(S1));
+    let (there, counts) = (all_of(&w), w.model.workspace.reviews().counts(S1));
     reject(&mut w);
     check_settled(&w);
     assert_ne!(all_of(&w), there, "{place:?}");
     w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
     assert_eq!(all_of(&w), there, "{place:?}");
-    assert_eq!(w.model.workspace.reviews.counts(S1), counts, "{place:?}");
+    assert_eq!(w.model.workspace.reviews().counts(S1), counts, "{place:?}");
     reject(&mut w);
     check_settled(&w);
 }
@@ -446,5 +446,23 @@ fn undoing_a_reject_keeps_the_users_lines_in_a_restored_file() {
             disk(&w).is_some_and(|text| text.contains("mine")),
             "{place:?}"
         );
+    }
+}
+
+#[test]
+fn rejecting_a_file_that_the_agent_made_read_only_restores_lines_and_mode() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        let before = mode(&w);
+        shell(&mut w, |disk| {
+            disk.put(F, "a\nB\n");
+            disk.chmods(F, 0o444);
+        });
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_ne!(mode(&w), Some(0o444));
+        assert_eq!(before.unwrap_or(0o644), mode(&w).unwrap_or(0o644));
+        check_settled(&w);
     }
 }

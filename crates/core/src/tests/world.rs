@@ -9,7 +9,7 @@
 //! announced. When a world ends: nothing is dirty, the screen shows the model, every request of an
 //! agent has had exactly one response.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -26,14 +26,14 @@ use crate::event::{AgentEvent, ConversationEvent, Event, ViewEvent};
 use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
-use crate::spine::event::AgentSpec;
+use crate::spine::event::{AgentSpec, Stamp};
 use crate::spine::history::Granted;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use crate::spine::project::KeptReview;
 use crate::spine::view::FrameSize;
 use crate::terminals::Output;
-use crate::update::update;
+use crate::update::{is_streamed, update};
 use acp::rpc;
 
 /// The editor requests a frame while the user does not type.
@@ -92,6 +92,10 @@ pub struct World {
     pub journal: Option<Vec<String>>,
     /// The reviews the host keeps.
     pub kept: Vec<KeptReview>,
+    /// The files whose versions in the user's repository the host reports.
+    pub asked: BTreeSet<PathBuf>,
+    /// The stamps of the user's saves that the host received.
+    pub saved: Vec<Stamp>,
     /// The files the host watches.
     pub tracked: Vec<PathBuf>,
     /// Agents' abilities with sessions, as in `initialize`.
@@ -100,6 +104,8 @@ pub struct World {
     pub told: BTreeMap<String, Vec<Value>>,
     /// State of the calls of Neovim's tools.
     pub calls: Calls,
+    /// Events that stream in are settled together.
+    pub batch: bool,
     wakes: usize,
     sessions: u32,
 }
@@ -117,6 +123,8 @@ pub fn spec(name: &str) -> AgentSpec {
         env: Vec::new(),
         cwd: "/p".into(),
         missing_is_empty: false,
+        defaults: Default::default(),
+        remembered: Default::default(),
     }
 }
 
@@ -145,10 +153,13 @@ impl World {
             announced: Vec::new(),
             journal: None,
             kept: Vec::new(),
+            asked: BTreeSet::new(),
+            saved: Vec::new(),
             tracked: Vec::new(),
             abilities: json!({}),
             told: BTreeMap::new(),
             calls: Calls::default(),
+            batch: true,
             wakes: 0,
             sessions: 0,
         }
@@ -284,7 +295,6 @@ impl World {
             EditorEffect::Notify { .. }
             | EditorEffect::Queued { .. }
             | EditorEffect::Candidates { .. }
-            | EditorEffect::AskPermission { .. }
             | EditorEffect::RunTool { .. }
             | EditorEffect::ToolAnswer { .. }
             | EditorEffect::StopTool { .. }
@@ -376,7 +386,12 @@ impl World {
         }
         self.calls.happens(&self.model, &event);
         let mut effects = Effects::default();
-        update(&mut self.model, event, &mut effects);
+        let (queue, batch) = (&mut self.to_core, self.batch);
+        let more = || {
+            let is_next = batch && queue.front().is_some_and(is_streamed);
+            is_next.then(|| queue.pop_front()).flatten()
+        };
+        update(&mut self.model, event, &mut effects, more);
         let effects: Vec<Effect> = effects.drain().collect();
         self.calls.comes_of_it(&effects);
         self.check_announced(&effects);
@@ -405,10 +420,6 @@ impl World {
                     EditorEffect::Emit(announcement) => {
                         self.log.extend(in_short(announcement));
                         self.announced.push(announcement.clone());
-                    }
-                    EditorEffect::AskPermission { id } => {
-                        self.log
-                            .push(format!("permission {} is to be answered", id.0));
                     }
                     EditorEffect::RunTool { .. }
                     | EditorEffect::ToolAnswer { .. }
@@ -470,13 +481,19 @@ impl World {
             HostEffect::Timer { token, .. } => self.timers.push_back(token),
             HostEffect::Highlight { token, code } => self.to_highlight.push_back((token, code)),
             HostEffect::OpenProject { root } => self.shadow.opens(root, &mut self.disk),
-            HostEffect::CloseProject { root } => self.shadow.closes(&root),
+            HostEffect::CloseProject { root } => {
+                self.asked.retain(|path| !path.starts_with(&root));
+                self.shadow.closes(&root);
+            }
             HostEffect::Checkpoint { token, root, .. } => self.shadow.is_asked(token, &root),
             HostEffect::Restore { ref path, .. } | HostEffect::MoveDisk { from: ref path, .. } => {
                 let path = path.clone();
                 self.disk.queue(path, effect);
             }
-            HostEffect::KeepReviews { files, over, .. } => {
+            HostEffect::KeepReviews {
+                files, over, saved, ..
+            } => {
+                self.saved.extend(saved);
                 let is_news =
                     |path: &PathBuf| over.contains(path) || files.iter().any(|f| f.path == *path);
                 self.kept.retain(|kept| !is_news(&kept.path));
@@ -519,7 +536,16 @@ impl World {
                     }));
             }
             HostEffect::RecallPrompts { .. } | HostEffect::KeepPrompt { .. } => {}
-            HostEffect::Look { .. } | HostEffect::Reviewed { .. } | HostEffect::Log { .. } => {}
+            HostEffect::Reviewed { begun, ended, .. } => {
+                // Each is sent once, however many there are.
+                for path in ended {
+                    assert!(self.asked.remove(&path), "{path:?}");
+                }
+                for path in begun {
+                    assert!(self.asked.insert(path.clone()), "{path:?}");
+                }
+            }
+            HostEffect::Look { .. } | HostEffect::Saved { .. } | HostEffect::Log { .. } => {}
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use super::ToolSpec;
 use super::clock::Clock;
-use crate::spine::asker::Step;
+use crate::spine::asker::ToolRequest;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::{SessionKey, ToolUseId};
@@ -27,18 +27,18 @@ pub(crate) struct Use {
     pub spec: Option<Arc<ToolSpec>>,
     /// `None` until the call is complete.
     pub arguments: Option<Map<String, Json>>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: UseStage,
     /// The entry of the transcript that shows it.
     pub entry: Option<ToolCallId>,
     /// The id the agent gave the same call.
     pub twin: Option<ToolCallId>,
     /// Its pending requests.
-    pub open: BTreeMap<Step, Wait>,
+    pub open: BTreeMap<ToolRequest, Wait>,
     pub clock: Clock,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum UseStage {
     /// Incomplete.
     Coming,
     /// Incomplete, and cancelled.
@@ -63,7 +63,7 @@ impl Use {
             name,
             spec,
             arguments: None,
-            stage: Stage::Coming,
+            stage: UseStage::Coming,
             entry: None,
             twin: None,
             open: BTreeMap::new(),
@@ -77,7 +77,7 @@ impl Use {
     }
 
     pub fn is_running(&self) -> bool {
-        self.stage == Stage::Running
+        self.stage == UseStage::Running
     }
 
     pub fn is_asking(&self) -> bool {
@@ -86,7 +86,7 @@ impl Use {
 
     /// Returns whether all of the call has arrived; only then it must be answered.
     pub fn is_complete(&self) -> bool {
-        matches!(self.stage, Stage::Asked | Stage::Running)
+        matches!(self.stage, UseStage::Asked | UseStage::Running)
     }
 }
 

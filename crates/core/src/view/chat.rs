@@ -78,17 +78,25 @@ pub struct ChatView {
     order: Order,
     /// The rows that a window shows.
     seen: Range<usize>,
+    /// How often the buffer was emptied.
+    life: u32,
 }
 
 impl ChatView {
     /// Resets the view: the next frame renders everything again.
     pub fn reset(&mut self, transcript: &mut Transcript) {
+        self.life += 1;
         self.blocks.clear();
         self.order = Order::default();
         for index in 0..transcript.entries().len() {
             restart(transcript, index);
         }
         transcript.set_all_dirty();
+    }
+
+    /// Returns how often the buffer was emptied.
+    pub fn life(&self) -> u32 {
+        self.life
     }
 
     /// Returns all folds, for a window that has none yet; outer folds precede inner ones.

@@ -5,6 +5,7 @@
 
 pub(crate) mod chat;
 pub mod code;
+pub mod dock;
 pub mod event;
 pub mod follow;
 pub mod frame;

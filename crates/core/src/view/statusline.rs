@@ -44,6 +44,20 @@ impl Part {
         Part::Questions,
     ];
 
+    pub const ALL: [Part; 11] = [
+        Part::Agent,
+        Part::Phase,
+        Part::Plan,
+        Part::Mode,
+        Part::Model,
+        Part::Tools,
+        Part::Review,
+        Part::Usage,
+        Part::Cost,
+        Part::Title,
+        Part::Questions,
+    ];
+
     /// Returns the part with this name in the configuration.
     pub fn named(name: &str) -> Option<Part> {
         Some(match name {

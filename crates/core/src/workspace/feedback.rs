@@ -245,7 +245,7 @@ impl Workspace {
         let cwd = &self.sessions.get(&key)?.folders.cwd;
         let mut files: Vec<Told<'_>> = Vec::new();
         for (path, file) in self.reviews.iter() {
-            if file.session != key {
+            if file.session != key || !file.has_rejected() {
                 continue;
             }
             let path = path.strip_prefix(cwd).unwrap_or(path);

@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::spine::cx::Effects;
+use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::event::{DiskFile, EditDone, EditError, Stamp, WriteError};
 use crate::spine::ids::{BufId, SessionKey};
-use crate::spine::pending::{Pending, reply};
-use crate::spine::project::KeptReview;
+use crate::spine::pending::{Pending, Token, reply};
+use crate::spine::project::{Checkpoint, KeptReview};
+use crate::workspace::Workspace;
 use crate::workspace::fileops::LaneId;
 
 #[derive(Debug, Default)]
@@ -37,6 +41,73 @@ pub(crate) enum ReadJob {
 pub(crate) struct CheckpointJob {
     pub session: SessionKey,
     pub root: PathBuf,
+}
+
+impl Workspace {
+    /// Handles a file that was read; returns the result if this room has not asked for it.
+    pub(crate) fn disk_was_read(
+        &mut self,
+        token: Token<reply::DiskRead>,
+        result: Result<DiskFile, String>,
+        fx: &mut Effects,
+    ) -> Option<Result<DiskFile, String>> {
+        if let Ok(disk) = &result
+            && self.documents.is_overwritten(disk)
+        {
+            // A file that was read before a save replaced it is read again.
+            let path = disk.real.clone();
+            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            return None;
+        }
+        match self.jobs.reads.take(token) {
+            Some(ReadJob::Operation(lane)) => self.file_was_read(lane, result, fx),
+            Some(ReadJob::Kept { session, kept }) => self.kept_was_read(session, kept, result, fx),
+            Some(ReadJob::Proposal(path)) => self.proposal_read(&path, result, fx),
+            Some(ReadJob::Saved(buf)) => self.saved_text_read(buf, result),
+            None => return Some(result),
+        }
+        None
+    }
+
+    pub(crate) fn disk_was_written(
+        &mut self,
+        token: Token<reply::DiskWritten>,
+        result: Result<Option<Stamp>, WriteError>,
+        fx: &mut Effects,
+    ) {
+        if let Some(lane) = self.jobs.writes.take(token) {
+            self.file_was_written(lane, result, fx);
+        }
+    }
+
+    /// Handles the reply to an edit of a buffer.
+    pub(crate) fn edit_was_answered(
+        &mut self,
+        buf: BufId,
+        token: Token<reply::Edited>,
+        result: Result<EditDone, EditError>,
+        fx: &mut Effects,
+    ) {
+        if let Err(EditError::Stale { tick }) = result {
+            self.documents.catch_up(buf, tick);
+        }
+        self.edit_is_over(buf, token);
+        if let Some(lane) = self.jobs.edits.take(token) {
+            self.file_was_edited(lane, result, fx);
+        }
+    }
+
+    /// Handles a finished checkpoint.
+    pub(crate) fn checkpoint_was_answered(
+        &mut self,
+        token: Token<reply::CheckpointTaken>,
+        result: Result<Checkpoint, String>,
+        fx: &mut Effects,
+    ) {
+        if let Some(job) = self.jobs.checkpoints.take(token) {
+            self.checkpoint_taken(job.session, &job.root, result, fx);
+        }
+    }
 }
 
 impl Jobs {

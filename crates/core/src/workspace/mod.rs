@@ -20,34 +20,107 @@ mod signal;
 pub mod tracked;
 pub(crate) mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use self::changes::Changes;
 use self::documents::Documents;
 use self::fileops::FileOps;
 use self::jobs::Jobs;
-use self::proposals::Proposals;
+use self::proposals::{Preview, Proposals};
 use self::reviews::Reviews;
 pub use self::sessions::Folders;
 use self::sessions::SessionFiles;
 pub use self::signal::{FileEdit, Signal};
 use self::tracked::Tracked;
 use self::window::Windows;
+use crate::spine::cx::{Effects, notify};
+use crate::spine::effect::Level;
 use crate::spine::ids::SessionKey;
+use crate::text::plural;
 
 /// The state of this room.
 #[derive(Debug, Default)]
 pub struct Workspace {
-    pub documents: Documents,
-    pub reviews: Reviews,
-    pub proposals: Proposals,
-    pub(crate) fileops: FileOps,
-    pub(crate) changes: Changes,
-    pub(crate) windows: Windows,
-    pub(crate) tracked: Tracked,
-    pub(crate) jobs: Jobs,
+    documents: Documents,
+    reviews: Reviews,
+    proposals: Proposals,
+    fileops: FileOps,
+    changes: Changes,
+    windows: Windows,
+    tracked: Tracked,
+    jobs: Jobs,
     /// Rejections are reported to the agent.
-    pub feedback: bool,
+    feedback: bool,
     sessions: BTreeMap<SessionKey, SessionFiles>,
+    /// The folders of all sessions so far, and their projects.
+    roots: BTreeSet<PathBuf>,
     signals: Vec<Signal>,
+    /// Decisions that failed and are not reported yet.
+    failures: Vec<String>,
+}
+
+impl Workspace {
+    pub fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    pub fn reviews(&self) -> &Reviews {
+        &self.reviews
+    }
+
+    pub fn proposals(&self) -> &Proposals {
+        &self.proposals
+    }
+
+    /// Applies the user's configuration: how proposals are shown, whether what was allowed is
+    /// accepted, and whether the agent learns of rejections.
+    pub(crate) fn configure(&mut self, preview: Preview, accept_allowed: bool, feedback: bool) {
+        self.proposals.preview = preview;
+        self.proposals.accept_allowed = accept_allowed;
+        self.feedback = feedback;
+    }
+
+    /// Returns whether a buffer's hunks have to be drawn again.
+    pub(crate) fn is_dirty(&self) -> bool {
+        !self.reviews.dirty.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn fileops(&self) -> &FileOps {
+        &self.fileops
+    }
+
+    #[cfg(test)]
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// Sends what an event has changed: the files to watch and, if due, the reviews.
+    pub(crate) fn settle(&mut self, reviews_are_due: bool, fx: &mut Effects) {
+        if reviews_are_due {
+            let touched = self.reviews.announce(fx);
+            self.tell_reviews(touched, fx);
+        }
+        self.tell_tracked(fx);
+        self.tell_failures(fx);
+    }
+
+    /// Reports failed decisions in one message, once none is under way: Neovim waits for a key after
+    /// several.
+    fn tell_failures(&mut self, fx: &mut Effects) {
+        if self.failures.is_empty() || self.is_deciding() {
+            return;
+        }
+        let failures = std::mem::take(&mut self.failures);
+        let text = match failures.as_slice() {
+            [text] => text.clone(),
+            [first, ..] => format!(
+                "{} failed; `:Acp log` has all. The first: {first}",
+                plural(failures.len(), "decision")
+            ),
+            [] => return,
+        };
+        fx.push(notify(Level::Error, text));
+    }
 }

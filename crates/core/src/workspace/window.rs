@@ -45,12 +45,20 @@ struct Window {
     root: PathBuf,
     /// The files that tool calls have named since.
     named: BTreeSet<PathBuf>,
+    /// The files of git's that were reported to the user.
+    told: BTreeSet<PathBuf>,
 }
 
 impl Windows {
     /// Returns whether a change on disk may still be attributed to any agent.
     pub(crate) fn is_any_open(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// Returns whether a file is reported to the user for the first time in a session's turn.
+    pub(crate) fn is_first_of(&mut self, key: SessionKey, path: &Path) -> bool {
+        let window = self.open.iter_mut().find(|open| open.session == key);
+        window.is_some_and(|window| window.told.insert(path.to_owned()))
     }
 
     /// Returns whether a change on disk may still be attributed to a session's agent.
@@ -63,10 +71,18 @@ impl Workspace {
     /// Opens a new session, and its project.
     pub(crate) fn open_session(&mut self, key: SessionKey, folders: Folders, fx: &mut Effects) {
         let root = folders.project.clone();
+        self.roots.insert(root.clone());
+        self.roots.extend(folders.roots.iter().cloned());
         self.sessions.insert(key, SessionFiles::new(folders));
-        self.reviews.knows_project(&root);
+        let begun = self.reviews.project_opens(&root);
         self.track_project(&root);
-        fx.push(Effect::Host(HostEffect::OpenProject { root }));
+        let open = HostEffect::OpenProject { root: root.clone() };
+        fx.push(Effect::Host(open));
+        if !begun.is_empty() {
+            let ended = Vec::new();
+            let reviewed = HostEffect::Reviewed { root, begun, ended };
+            fx.push(Effect::Host(reviewed));
+        }
     }
 
     /// Closes a project without sessions, once its last window is closed.
@@ -75,6 +91,7 @@ impl Workspace {
         let mut sessions = self.sessions.values();
         if !is_asked && !sessions.any(|session| session.folders.project == root) {
             self.untrack_project(root);
+            self.reviews.project_closes(root);
             self.windows.limited.retain(|(limited, _)| limited != root);
             let root = root.to_owned();
             fx.push(Effect::Host(HostEffect::CloseProject { root }));
@@ -116,6 +133,11 @@ impl Workspace {
         self.leave_project(&root, fx);
     }
 
+    /// Returns whether changes on disk may still be a session's, of this turn or the last.
+    pub(crate) fn is_in_turn(&self, key: SessionKey) -> bool {
+        self.windows.is_open(key)
+    }
+
     /// Opens the window of a turn whose prompt is being sent.
     pub(crate) fn open_window(&mut self, key: SessionKey) {
         if let Some(session) = self.sessions.get(&key) {
@@ -123,6 +145,7 @@ impl Workspace {
                 session: key,
                 root: session.folders.project.clone(),
                 named: BTreeSet::new(),
+                told: BTreeSet::new(),
             });
         }
     }

@@ -68,6 +68,12 @@ impl McpServer {
         }
     }
 
+    /// Removes the socket: no further client can connect.
+    pub fn close(&self) {
+        let place = &mut *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(place.take());
+    }
+
     /// Replaces the offered tools.
     pub fn offer(&self, tools: Arc<[ToolSpec]>, kit: &Kit) {
         self.server(kit).offer.send_if_modified(|offer| {

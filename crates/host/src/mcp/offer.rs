@@ -93,14 +93,14 @@ impl Offered {
     }
 }
 
-/// Returns hints that agents may show their users before calling a tool.
+/// Returns hints for the permissions of agents; of a tool that changes nothing, that is all.
 fn annotations(spec: &ToolSpec) -> ToolAnnotations {
-    let changes = matches!(spec.kind.as_str(), "edit" | "delete" | "move" | "execute");
     let annotations = ToolAnnotations::new().read_only(spec.is_read_only);
-    let mut annotations = match spec.is_read_only {
-        true => annotations,
-        false => annotations.destructive(changes),
-    };
-    annotations.title.clone_from(&spec.title);
-    annotations.open_world(spec.kind == "fetch")
+    if spec.is_read_only {
+        return annotations;
+    }
+    let changes = matches!(spec.kind.as_str(), "edit" | "delete" | "move" | "execute");
+    annotations
+        .destructive(changes)
+        .open_world(spec.kind == "fetch")
 }

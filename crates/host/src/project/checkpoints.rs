@@ -4,7 +4,6 @@
 //! project at the same time.
 
 use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,7 +32,7 @@ pub(super) fn last(store: &Store, real: &Path) -> Option<(PathBuf, Entries)> {
 /// Writes a checkpoint and returns its path.
 ///
 /// # Errors
-/// A sentence.
+/// The reason.
 pub(super) fn keep(store: &Store, real: &Path, entries: &Entries) -> Result<PathBuf, String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -41,7 +40,7 @@ pub(super) fn keep(store: &Store, real: &Path, entries: &Entries) -> Result<Path
     let path = folder(store, real).join(name);
     match write_private(&path, &encode(entries), Sync::Later) {
         Ok(()) => Ok(path),
-        Err(error) => Err(words(real, &path, &error)),
+        Err(error) => Err(format!("{} could not be written: {error}", path.display())),
     }
 }
 
@@ -80,13 +79,4 @@ pub(super) fn folder(store: &Store, real: &Path) -> PathBuf {
         .collect();
     let (short, _) = hash.split_at(24);
     projects(store).join(format!("{short}-{plain}"))
-}
-
-fn words(real: &Path, path: &Path, error: &io::Error) -> String {
-    format!(
-        "No checkpoint of {} was saved: {} could not be written: {error}; free some space or check \
-         the permissions.",
-        real.display(),
-        path.display()
-    )
 }

@@ -3,7 +3,7 @@
 //! Invariant: a file in a repository is reported when its review begins, and after that only when
 //! its version in the index or HEAD changes.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, Oid, Repository, Versions};
@@ -15,7 +15,8 @@ pub(super) struct Reviews {
     git: Git,
     /// Per repository: the path of each file inside it, and the paths under which it is reviewed.
     repositories: BTreeMap<Repository, BTreeMap<PathBuf, Vec<PathBuf>>>,
-    reported: BTreeMap<PathBuf, Versions>,
+    /// By path: the number of the review to which versions were reported, and the versions.
+    reported: BTreeMap<PathBuf, (u64, Versions)>,
     signals: BTreeSet<PathBuf>,
 }
 
@@ -30,16 +31,17 @@ impl Reviews {
     }
 
     /// Queries the repositories about the files under review, and returns the changes to report.
-    pub(super) fn ask(&mut self, paths: &[PathBuf]) -> Vec<Committed> {
+    /// Each file has the number of its review.
+    pub(super) fn ask(&mut self, asked: &BTreeMap<PathBuf, u64>) -> Vec<Committed> {
         self.repositories.clear();
-        for path in paths {
+        for path in asked.keys() {
             if let Some((repository, inside)) = Repository::of(path) {
                 let files = self.repositories.entry(repository).or_default();
                 files.entry(inside).or_default().push(path.clone());
             }
         }
-        let under_review: HashSet<&PathBuf> = paths.iter().collect();
-        self.reported.retain(|path, _| under_review.contains(path));
+        self.reported
+            .retain(|path, (review, _)| asked.get(path) == Some(review));
         self.signals.clear();
         let mut news = Vec::new();
         for (repository, files) in &self.repositories {
@@ -51,7 +53,7 @@ impl Reviews {
                 let paths = files.get(inside).into_iter().flatten();
                 paths
                     .clone()
-                    .any(|path| self.reported.get(path) != Some(now))
+                    .any(|path| self.reported.get(path).map(|(_, known)| known) != Some(now))
             });
             let of = |versions: &Versions| [versions.index.clone(), versions.head.clone()];
             let oids: BTreeSet<Oid> = versions.values().flat_map(of).flatten().collect();
@@ -64,7 +66,10 @@ impl Reviews {
                         index: content(&versions.index).cloned(),
                         head: content(&versions.head).cloned(),
                     });
-                    self.reported.insert(path.clone(), versions.clone());
+                    if let Some(review) = asked.get(path) {
+                        let reported = (*review, versions.clone());
+                        self.reported.insert(path.clone(), reported);
+                    }
                 }
             }
         }

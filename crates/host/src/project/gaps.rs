@@ -18,6 +18,8 @@ pub(super) struct Gaps {
     pub(super) unseen: Vec<PathBuf>,
     /// Why contents could not be stored.
     pub(super) trouble: Option<String>,
+    /// The reason why the next Neovim will lack the reviews.
+    pub(super) unsaved: Option<String>,
 }
 
 impl Gaps {
@@ -57,8 +59,16 @@ impl Gaps {
                 "contents could not be stored: {trouble}; free some space in Neovim's state folder"
             ));
         }
-        (!parts.is_empty())
-            .then(|| format!("Not every change can be reviewed: {}.", parts.join("; ")))
+        let limited = (!parts.is_empty())
+            .then(|| format!("Not every change can be reviewed: {}.", parts.join("; ")));
+        let unsaved = self.unsaved.as_ref().map(|why| {
+            format!(
+                "What agents change in {root} can be reviewed until Neovim ends, and is not kept for \
+                 the next one: {why}; free some space in Neovim's state folder, or make it writable."
+            )
+        });
+        let all: Vec<String> = limited.into_iter().chain(unsaved).collect();
+        (!all.is_empty()).then(|| all.join(" "))
     }
 }
 

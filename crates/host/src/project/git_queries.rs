@@ -2,6 +2,7 @@
 //!
 //! Invariant: the latest query wins; queries that arrive while git runs are merged.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,35 +16,52 @@ use crate::Kit;
 use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::Level;
 
+/// The files under review, each with a number of its own: that of its review.
+#[derive(Debug, Default)]
+struct UnderReview {
+    files: BTreeMap<PathBuf, u64>,
+    last: u64,
+}
+
 /// A handle on the task, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct GitQueries {
-    /// The files under review.
-    paths: Sender<Vec<PathBuf>>,
+    asked: Sender<UnderReview>,
 }
 
 impl GitQueries {
     /// Starts the task of a project; `watch` gets the files that signal a change.
     pub(super) fn start(root: &Path, git: Git, watch: Arc<Mutex<Watch>>, kit: &Kit) -> Self {
-        let paths = Sender::new(Vec::new());
+        let asked = Sender::new(UnderReview::default());
         let task = Task {
             root: root.to_owned(),
             reviews: Arc::new(Mutex::new(Reviews::new(git))),
             watch,
             kit: kit.clone(),
         };
-        kit.spawn("asking git", task.run(paths.subscribe()));
-        Self { paths }
+        kit.spawn("asking git", task.run(asked.subscribe()));
+        Self { asked }
     }
 
-    /// Reports git's versions of these files, now and after each change.
-    pub(super) fn review(&self, paths: Vec<PathBuf>) {
-        self.paths.send_replace(paths);
+    /// Reports git's versions of files whose review has begun, now and after each change. The end of
+    /// a review needs no query.
+    pub(super) fn review(&self, begun: Vec<PathBuf>, ended: Vec<PathBuf>) {
+        self.asked.send_if_modified(|asked| {
+            for path in ended {
+                asked.files.remove(&path);
+            }
+            let is_query_due = !begun.is_empty();
+            for path in begun {
+                asked.last += 1;
+                asked.files.entry(path).or_insert(asked.last);
+            }
+            is_query_due
+        });
     }
 
     /// Queries git again.
     pub(super) fn again(&self) {
-        self.paths.send_modify(|_| ());
+        self.asked.send_modify(|_| ());
     }
 }
 
@@ -55,21 +73,21 @@ struct Task {
 }
 
 impl Task {
-    async fn run(self, mut paths: Receiver<Vec<PathBuf>>) {
-        while paths.changed().await.is_ok() {
-            let asked = paths.borrow_and_update().clone();
+    async fn run(self, mut asked: Receiver<UnderReview>) {
+        while asked.changed().await.is_ok() {
+            let files = Arc::new(asked.borrow_and_update().files.clone());
             // A commit may have happened before the watches were in place.
-            while self.ask(asked.clone()).await {}
+            while self.ask(Arc::clone(&files)).await {}
         }
     }
 
     /// Queries git and reports new versions; returns whether watches were added.
-    async fn ask(&self, paths: Vec<PathBuf>) -> bool {
+    async fn ask(&self, asked: Arc<BTreeMap<PathBuf, u64>>) -> bool {
         let (reviews, watch) = (Arc::clone(&self.reviews), Arc::clone(&self.watch));
         let work = move || {
             let mut reviews = reviews.lock().unwrap_or_else(PoisonError::into_inner);
-            let files = reviews.ask(&paths);
-            (files, lock(&watch).listen(reviews.signals()), paths.len())
+            let files = reviews.ask(&asked);
+            (files, lock(&watch).listen(reviews.signals()), asked.len())
         };
         let Some((files, placed, asked)) = self.kit.blocking("asking git", work).await else {
             return false;

@@ -3,16 +3,20 @@
 //! The system releases the lock however a Neovim ends, even by `kill -9`. So a lease without a lock
 //! has ended, and the next Neovim that locks it owns its data.
 //!
+//! A lease whose Neovim ended within a turn names the checkpoint at the turn's beginning: what has
+//! changed since then is compared by the next Neovim.
+//!
 //! Invariant: what a running Neovim needs is not pruned: its lease names the checkpoint it builds
 //! on, and everything stored since that checkpoint is younger.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
 
 use super::reading::now;
 use super::store::make_private;
@@ -26,6 +30,27 @@ const REVIEWS: &str = "reviews";
 pub(super) struct Lease {
     path: PathBuf,
     file: Locked,
+    terms: Mutex<Terms>,
+}
+
+/// What a lease states.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Terms {
+    /// The file name of the checkpoint that its Neovim builds on.
+    checkpoint: Option<String>,
+    /// The file name of the checkpoint at the beginning of the turns that run.
+    turn: Option<String>,
+    /// When its Neovim had ended its agents, in nanoseconds; a killed one states nothing.
+    ended: Option<i64>,
+}
+
+/// A turn that ran when its Neovim ended.
+#[derive(Debug, Clone)]
+pub(super) struct CutTurn {
+    /// The checkpoint at its beginning.
+    pub(super) checkpoint: PathBuf,
+    /// When its agents had ended, in nanoseconds, if that is known.
+    pub(super) ended: Option<i128>,
 }
 
 impl Lease {
@@ -45,7 +70,11 @@ impl Lease {
             .mode(0o600)
             .open(&path)?;
         let file = Locked::new(file, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Self { path, file })
+        Ok(Self {
+            path,
+            file,
+            terms: Mutex::default(),
+        })
     }
 
     /// Returns the path of its reviews.
@@ -55,17 +84,69 @@ impl Lease {
 
     /// Names the checkpoint that this Neovim builds on.
     pub(super) fn build_upon(&self, checkpoint: &Path) -> io::Result<()> {
-        let name = checkpoint.file_name().unwrap_or_default().as_bytes();
+        self.state(|terms| terms.checkpoint = name_of(checkpoint))
+    }
+
+    /// States that turns run, and the checkpoint at the beginning of the first.
+    pub(super) fn turns_run(&self, checkpoint: &Path) -> io::Result<()> {
+        self.state(|terms| {
+            if terms.turn.is_none() {
+                terms.turn = name_of(checkpoint);
+            }
+        })
+    }
+
+    /// Returns whether it states that turns run.
+    pub(super) fn has_turn(&self) -> bool {
+        let terms = self.terms.lock();
+        terms.unwrap_or_else(PoisonError::into_inner).turn.is_some()
+    }
+
+    /// States that no turn runs, and that the next Neovim has all that was found in the last ones.
+    pub(super) fn turns_are_over(&self) -> io::Result<()> {
+        self.state(|terms| terms.turn = None)
+    }
+
+    /// States that no agent of this Neovim runs from now on.
+    pub(super) fn agents_have_ended(&self) -> io::Result<()> {
+        self.state(|terms| terms.ended = i64::try_from(now()).ok())
+    }
+
+    fn state(&self, change: impl FnOnce(&mut Terms)) -> io::Result<()> {
+        let mut terms = self.terms.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = terms.clone();
+        change(&mut terms);
+        if *terms == before {
+            return Ok(());
+        }
+        let bytes = serde_json::to_vec(&*terms)?;
         let mut file: &File = &self.file;
         file.rewind()?;
-        file.set_len(0)?;
-        file.write_all(name)
+        // Shortened last: a kill in between leaves a text that begins with the new terms.
+        file.write_all(&bytes)?;
+        file.set_len(bytes.len() as u64)
     }
+}
+
+fn name_of(checkpoint: &Path) -> Option<String> {
+    let name = checkpoint.file_name()?;
+    Some(name.to_str()?.to_owned())
+}
+
+/// Returns what a lease states; nothing if it cannot be read.
+fn terms(mut file: &File) -> Terms {
+    let mut bytes = Vec::new();
+    let read = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
+    let mut all = serde_json::Deserializer::from_slice(&bytes).into_iter();
+    let first = all.next().and_then(Result::ok);
+    first.filter(|_| read.is_ok()).unwrap_or_default()
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if !self.reviews().exists() {
+        let terms = self.terms.get_mut();
+        let is_cut = terms.unwrap_or_else(PoisonError::into_inner).turn.is_some();
+        if !is_cut && !self.reviews().exists() {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -75,12 +156,21 @@ impl Drop for Lease {
 #[derive(Debug)]
 pub(super) struct Ended {
     path: PathBuf,
-    _lock: Locked,
+    lock: Locked,
 }
 
 impl Ended {
     pub(super) fn reviews(&self) -> PathBuf {
         self.path.with_extension(REVIEWS)
+    }
+
+    /// Returns the turn that ran when its Neovim ended.
+    pub(super) fn cut_turn(&self) -> Option<CutTurn> {
+        let terms = terms(&self.lock);
+        Some(CutTurn {
+            checkpoint: self.path.with_file_name(terms.turn?),
+            ended: terms.ended.map(i128::from),
+        })
     }
 
     /// Removes everything it has left.
@@ -95,26 +185,26 @@ pub(super) fn ended(folder: &Path) -> Vec<Ended> {
     let over = |path: PathBuf| {
         let file = File::open(&path).ok()?;
         let lock = Locked::new(file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Ended { path, _lock: lock })
+        Some(Ended { path, lock })
     };
     leases(folder).into_iter().filter_map(over).collect()
 }
 
-/// Returns the checkpoints that running Neovims build on.
+/// Returns the checkpoints that running Neovims build on, and those at the beginning of turns that
+/// ran when their Neovim ended.
 pub(super) fn built_upon(folder: &Path) -> Vec<PathBuf> {
-    let under_way = |path: PathBuf| {
-        let mut file = File::open(&path).ok()?;
+    let named = |path: PathBuf| {
+        let file = File::open(&path).ok()?;
         let copy = file.try_clone().ok()?;
         let is_over = Locked::new(copy, FlockOperation::NonBlockingLockShared).is_ok();
-        if is_over {
-            return None;
-        }
-        let mut name = Vec::new();
-        file.read_to_end(&mut name).ok()?;
-        let name = std::ffi::OsString::from_vec(name);
-        (!name.is_empty()).then(|| folder.join(name))
+        let Terms {
+            checkpoint, turn, ..
+        } = terms(&file);
+        let checkpoint = checkpoint.filter(|_| !is_over);
+        Some(checkpoint.into_iter().chain(turn))
     };
-    leases(folder).into_iter().filter_map(under_way).collect()
+    let named = leases(folder).into_iter().filter_map(named).flatten();
+    named.map(|name| folder.join(name)).collect()
 }
 
 fn leases(folder: &Path) -> Vec<PathBuf> {

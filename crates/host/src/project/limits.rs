@@ -21,10 +21,14 @@ pub struct Limits {
     pub age: Duration,
     /// Maximum size of the store on disk, for all projects.
     pub store_bytes: u64,
+    /// Maximum compressed size of the contents held in memory because they cannot be written.
+    pub held_bytes: u64,
     /// Minimum interval between prunings.
     pub prune_every: Duration,
-    /// Delay from a change of the reviews to the write.
+    /// Minimum interval between writes of the reviews.
     pub keep_after: Duration,
+    /// Delay from a turn's end until all that it changed is expected in the reviews.
+    pub review_after: Duration,
     /// Maximum number of watched folders per project; `ACP_TEST_WATCHES` in the environment lowers
     /// it.
     pub watches: usize,
@@ -42,8 +46,10 @@ impl Default for Limits {
             checkpoints: 50,
             age: Duration::from_secs(30 * 24 * 60 * 60),
             store_bytes: 2 << 30,
+            held_bytes: 128 << 20,
             prune_every: Duration::from_secs(60 * 60),
             keep_after: Duration::from_millis(200),
+            review_after: Duration::from_secs(2),
             watches: 1 << 16,
             compare_every: Duration::from_secs(2),
         }

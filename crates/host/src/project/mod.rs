@@ -50,6 +50,7 @@ pub(super) use self::store::Store;
 use super::Kit;
 use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::{Level, Turns};
+use acp_core::spine::event::Stamp;
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::{Checkpoint, KeptReview};
 
@@ -83,8 +84,8 @@ enum Operation {
     Look(Vec<PathBuf>),
     /// Track and watch these files although `.gitignore` hides them.
     Track(Vec<PathBuf>),
-    /// These files are under review.
-    Review(Vec<PathBuf>),
+    /// The first files are under review from now on, the others no longer.
+    Review(Vec<PathBuf>, Vec<PathBuf>),
     Checkpoint(Token<reply::CheckpointTaken>, Turns),
 }
 
@@ -158,17 +159,24 @@ impl Projects {
         self.lock().get(root).cloned()
     }
 
-    /// Stores reviews and drops ended ones after a short delay, together with further changes until
-    /// then.
-    pub(super) fn keep(&self, root: &Path, files: Vec<KeptReview>, over: Vec<PathBuf>, kit: &Kit) {
+    /// Stores reviews and drops ended ones; if the last write was recent, after a short delay, together
+    /// with further changes until then.
+    pub(super) fn keep(
+        &self,
+        root: &Path,
+        files: Vec<KeptReview>,
+        over: Vec<PathBuf>,
+        saved: Option<Stamp>,
+        kit: &Kit,
+    ) {
         let keeper = self.keeper(root);
-        if !keeper.note(files, over) {
+        if !keeper.note(files, over, saved) {
             return;
         }
         let here = kit.clone();
         kit.spawn("keeping reviews", async move {
-            tokio::time::sleep(here.limits.project.keep_after).await;
-            flush(&keeper, &here).await;
+            tokio::time::sleep(keeper.pause()).await;
+            on_keeper(&keeper, &here, Keeper::flush).await;
         });
     }
 
@@ -181,8 +189,8 @@ impl Projects {
         self.send(root, Operation::Track(paths));
     }
 
-    pub(super) fn review(&self, root: &Path, paths: Vec<PathBuf>) {
-        self.send(root, Operation::Review(paths));
+    pub(super) fn review(&self, root: &Path, begun: Vec<PathBuf>, ended: Vec<PathBuf>) {
+        self.send(root, Operation::Review(begun, ended));
     }
 
     fn send(&self, root: &Path, operation: Operation) {
@@ -191,13 +199,13 @@ impl Projects {
         }
     }
 
-    /// Closes all projects and waits until their reviews are stored; looks in progress are not
-    /// awaited.
+    /// Closes all projects after their agents have ended, and waits until their reviews are stored;
+    /// looks in progress are not awaited.
     pub(super) async fn end(&self, kit: &Kit) {
         self.lock().clear();
         let keepers = std::mem::take(&mut *self.keepers());
-        for keeper in keepers.values() {
-            flush(keeper, kit).await;
+        for keeper in keepers.into_values() {
+            on_keeper(&keeper, kit, Keeper::agents_have_ended).await;
         }
     }
 
@@ -219,10 +227,10 @@ impl Projects {
     }
 }
 
-/// Writes pending reviews.
-async fn flush(keeper: &Arc<Keeper>, kit: &Kit) {
+/// Writes what a keeper has to write.
+async fn on_keeper(keeper: &Arc<Keeper>, kit: &Kit, work: fn(&Keeper) -> Result<(), String>) {
     let keeper = Arc::clone(keeper);
-    let kept = kit.blocking("keeping reviews", move || keeper.flush());
+    let kept = kit.blocking("keeping reviews", move || work(&keeper));
     if let Some(Err(why)) = kept.await {
         kit.log.line(Level::Warn, "project", &why);
     }

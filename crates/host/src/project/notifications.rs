@@ -4,8 +4,6 @@
 //! client, not git's internal files except the signals.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -17,7 +15,7 @@ use tokio::sync::Notify;
 use super::gather::{Activity, Due, Gather, PostponedPaths, Where};
 use crate::cookie::Cookie;
 use crate::quiescence::Writers;
-use crate::write::TEMP_PREFIX;
+use crate::write;
 
 /// The notifications for a project.
 #[derive(Debug)]
@@ -276,10 +274,10 @@ fn is_gone(kind: EventKind) -> bool {
     )
 }
 
-/// Returns whether a file is a temporary file of this client.
+/// Returns whether a file has the name of a temporary file of this client, which is no reason to look.
+/// Such a file of another program is found by the next look at everything.
 fn is_temporary(path: &Path) -> bool {
-    let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
-    name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(b".tmp")
+    path.file_name().is_some_and(write::is_temporary_of_any)
 }
 
 #[cfg(test)]

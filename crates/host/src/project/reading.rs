@@ -163,7 +163,7 @@ fn kept(bytes: &[u8], store: &Store, report: &impl Fn(Problem)) -> What {
     if bytes.len() as u64 > store.limits.file_bytes {
         return What::Large;
     }
-    match store.put(bytes) {
+    match store.hold(bytes) {
         Ok(blob) if is_text(bytes) => What::Text(blob),
         Ok(blob) => What::Bytes(blob),
         Err(error) => {

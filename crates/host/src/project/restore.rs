@@ -3,15 +3,18 @@
 //! Invariant: an error leaves a file as it was, or says what differs. No data is lost: a folder
 //! that is not empty is never removed, and no move overwrites a file.
 
-use std::fs::{self, Metadata, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use rustix::fs::{CWD, RenameFlags};
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
 
 use super::store::Store;
-use crate::disk::{Refusal, delete};
+use crate::disk::delete;
+use crate::refusal::Refusal;
 use crate::write;
 use acp_core::spine::project::{Blob, Body, FileState};
 use acp_edge::paths::is_missing;
@@ -42,7 +45,7 @@ pub(crate) fn restore(path: &Path, state: &FileState, store: &Store) -> Result<(
     content(path, bytes.as_deref(), state.mode).map_err(words)
 }
 
-/// Moves a file to a free path, and creates the folders above it.
+/// Moves a file to a free path.
 ///
 /// # Errors
 /// A sentence with the path and the next step; nothing has changed in that case.
@@ -51,7 +54,7 @@ pub(crate) fn move_to(from: &Path, to: &Path) -> Result<(), String> {
         .map_err(Refusal::from)
         .and_then(|meta| match meta.is_dir() {
             true => Err(Refusal::Folder),
-            false => Ok(write::with_folders(to, || rename_over_nothing(from, to))?),
+            false => Ok(rename_over_nothing(from, to)?),
         });
     moved.map_err(|refusal| {
         let sentence = refusal.words(from, "moved");
@@ -114,11 +117,41 @@ fn content(path: &Path, bytes: Option<&[u8]>, mode: Option<u32>) -> Result<(), R
         }
     }
     match mode {
-        Some(mode) if fs::symlink_metadata(path)?.mode() & PERMISSIONS != mode & PERMISSIONS => Ok(
-            fs::set_permissions(path, Permissions::from_mode(mode & PERMISSIONS))?,
-        ),
+        Some(mode) if fs::symlink_metadata(path)?.mode() & PERMISSIONS != mode & PERMISSIONS => {
+            Ok(set_mode(path, mode & PERMISSIONS)?)
+        }
         _ => Ok(()),
     }
+}
+
+/// Sets the mode of a file that is no link.
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    let mode = Permissions::from_mode(mode);
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file).set_permissions(mode),
+        // Its mode keeps its owner from opening it.
+        Err(rustix::io::Errno::ACCESS) => set_mode_unopened(path, mode),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn set_mode_unopened(path: &Path, mode: Permissions) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = rustix::fs::open(path, flags, Mode::empty())?;
+    fs::set_permissions(format!("/proc/self/fd/{}", file.as_raw_fd()), mode)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_mode_unopened(path: &Path, mode: Permissions) -> io::Result<()> {
+    rustix::fs::chmodat(
+        CWD,
+        path,
+        Mode::from_raw_mode(mode.mode() as _),
+        rustix::fs::AtFlags::SYMLINK_NOFOLLOW,
+    )?;
+    Ok(())
 }
 
 /// Creates a symbolic link; replaces an existing file in one step.
@@ -128,16 +161,10 @@ fn link(path: &Path, to: &Path) -> Result<(), Refusal> {
         return Ok(());
     }
     make_way(path, here.as_ref())?;
-    let made = write::with_folders(path, || {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let temp = tempfile::Builder::new()
-            .prefix(write::TEMP_PREFIX)
-            .suffix(".tmp")
-            .make_in(folder, |temp| symlink(to, temp))?;
-        temp.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    });
-    Ok(made?)
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let (temp, ()) = write::Temporary::create(folder, write::ENDING, |temp| symlink(to, temp))?;
+    temp.replace(path)?;
+    Ok(())
 }
 
 /// Refuses to replace anything but files and links; removes an empty folder.

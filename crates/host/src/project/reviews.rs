@@ -1,5 +1,10 @@
 //! Stores the reviews of a Neovim for the next one.
 //!
+//! A turn that ran when its Neovim ended may have changed more than its reviews hold: files that
+//! differ from the turn's beginning get a review, and those that differ from their review get that
+//! as well. The user's saves are told apart by their stamps, and what changed after the agents' end
+//! by its time.
+//!
 //! Invariant: a review is taken over once. The new owner writes it to disk before it removes the
 //! old file, so a crash in between loses nothing.
 
@@ -9,18 +14,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::checkpoints;
 use super::codec::{seal, unseal};
-use super::lease::{Lease, ended};
+use super::lease::{Ended, Lease, ended};
+use super::manifest::{Entries, decode as decode_manifest};
+use super::reading::nanoseconds;
 use super::store::{Store, Sync, write_private};
-use acp_core::spine::project::{Blob, Body, KeptReview};
+use acp_core::spine::event::Stamp;
+use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptReview};
 use acp_core::text::Text;
+use acp_core::text::diff::merge;
 
 /// The first bytes of a file of reviews; the last one is the version.
-const MAGIC: &[u8; 8] = b"acprevw3";
+const MAGIC: &[u8; 8] = b"acprevw4";
 
 /// Stores this Neovim's reviews of one project.
 #[derive(Debug)]
@@ -29,8 +39,24 @@ pub(super) struct Keeper {
     store: Arc<Store>,
     /// Held during a write.
     own: Mutex<Own>,
-    /// Changes to write next: reviews by path, `None` for one that has ended.
-    waiting: Mutex<BTreeMap<PathBuf, Option<KeptReview>>>,
+    /// Changes to write next.
+    waiting: Mutex<Waiting>,
+    /// The time of the last write.
+    written: Mutex<Option<Instant>>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Reviews by path, `None` for one that has ended.
+    reviews: BTreeMap<PathBuf, Option<KeptReview>>,
+    /// What the user saved while turns ran.
+    saved: Vec<Stamp>,
+}
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.reviews.is_empty() && self.saved.is_empty()
+    }
 }
 
 /// This Neovim's stored reviews.
@@ -40,6 +66,22 @@ struct Own {
     lease: Option<Arc<Lease>>,
     /// All reviews to store, by path, including those taken over.
     reviews: BTreeMap<PathBuf, Record>,
+    /// What the user saved while turns ran.
+    saved: Vec<Stamp>,
+}
+
+/// The reviews of Neovims that have ended; other Neovims cannot take them over at the same time.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    ended: Vec<(Ended, Stored)>,
+}
+
+impl Left {
+    /// Returns the state of the files at the beginning of the first turn that was cut.
+    pub(super) fn cut_turn(&self) -> Option<Entries> {
+        let mut turns = self.ended.iter().filter_map(|(ended, _)| ended.cut_turn());
+        turns.find_map(|turn| decode_manifest(&fs::read(turn.checkpoint).ok()?))
+    }
 }
 
 impl Keeper {
@@ -50,18 +92,34 @@ impl Keeper {
             store,
             own: Mutex::default(),
             waiting: Mutex::default(),
+            written: Mutex::default(),
         }
     }
 
     /// Queues reviews to store, each replacing the earlier one of its file, and reviews that have
     /// ended. Returns whether the caller must schedule a write; otherwise one is scheduled already.
-    pub(super) fn note(&self, files: Vec<KeptReview>, over: Vec<PathBuf>) -> bool {
+    pub(super) fn note(
+        &self,
+        files: Vec<KeptReview>,
+        over: Vec<PathBuf>,
+        saved: Option<Stamp>,
+    ) -> bool {
         let mut waiting = lock(&self.waiting);
         let is_first = waiting.is_empty();
-        waiting.extend(over.into_iter().map(|path| (path, None)));
+        let over = over.into_iter().map(|path| (path, None));
+        waiting.reviews.extend(over);
         let files = files.into_iter();
-        waiting.extend(files.map(|file| (file.path.clone(), Some(file))));
+        let files = files.map(|file| (file.path.clone(), Some(file)));
+        waiting.reviews.extend(files);
+        waiting.saved.extend(saved);
         is_first && !waiting.is_empty()
+    }
+
+    /// Returns how long to wait for further changes: not at all, unless the last write was recent.
+    pub(super) fn pause(&self) -> Duration {
+        let written = *lock(&self.written);
+        let past = written.map_or(Duration::MAX, |written| written.elapsed());
+        self.store.limits.keep_after.saturating_sub(past)
     }
 
     /// Writes the queued changes.
@@ -80,8 +138,13 @@ impl Keeper {
     fn take_noted(&self, own: &mut Own) -> bool {
         // Taken under the lock, so that the last writer writes the latest changes.
         let noted = std::mem::take(&mut *lock(&self.waiting));
-        let any = !noted.is_empty();
-        for (path, review) in noted {
+        // Without a turn there is nothing to tell them from.
+        let has_turn = own.lease.as_ref().is_some_and(|lease| lease.has_turn());
+        let saved = noted.saved.into_iter().filter(|_| has_turn);
+        let before = own.saved.len();
+        own.saved.extend(saved);
+        let any = !noted.reviews.is_empty() || own.saved.len() > before;
+        for (path, review) in noted.reviews {
             match review {
                 Some(review) => drop(own.reviews.insert(path, Record::new(review))),
                 None => drop(own.reviews.remove(&path)),
@@ -90,31 +153,94 @@ impl Keeper {
         any
     }
 
-    /// Takes over the reviews of Neovims that have ended, and returns all stored reviews.
+    /// States that turns run from now on, and the checkpoint at their beginning.
     ///
-    /// Of several reviews of one file the oldest wins, because its base precedes all of them.
+    /// # Errors
+    /// A sentence.
+    pub(super) fn turns_run(&self, checkpoint: &Path) -> Result<(), String> {
+        let lease = self.lease()?;
+        lease
+            .turns_run(checkpoint)
+            .map_err(|error| self.words(&error))
+    }
+
+    /// States that all that the last turns changed is under review; the reviews are written first.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn turns_are_over(&self) -> Result<(), String> {
+        self.flush()?;
+        let mut own = lock(&self.own);
+        let lease = self.begun(&mut own)?;
+        lease.turns_are_over().map_err(|error| self.words(&error))?;
+        match std::mem::take(&mut own.saved).is_empty() {
+            true => Ok(()),
+            false => self.write(&mut own),
+        }
+    }
+
+    /// States that no agent runs from now on, after writing the queued changes.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn agents_have_ended(&self) -> Result<(), String> {
+        self.flush()?;
+        match &lock(&self.own).lease {
+            Some(lease) => lease
+                .agents_have_ended()
+                .map_err(|error| self.words(&error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what Neovims that have ended have left here.
+    pub(super) fn left(&self) -> Left {
+        let ended = ended(&self.folder()).into_iter();
+        // An unknown format may belong to a newer version, so it is left alone.
+        let read = |ended: Ended| {
+            let stored = self.read(&ended.reviews())?;
+            Some((ended, stored))
+        };
+        Left {
+            ended: ended.filter_map(read).collect(),
+        }
+    }
+
+    /// Takes over what other Neovims have left, and returns all stored reviews; `changes` are the
+    /// differences between the cut turn's beginning and now.
     ///
     /// # Errors
     /// A sentence; the reviews stay where they are in that case.
-    pub(super) fn take_over(&self) -> Result<Vec<KeptReview>, String> {
+    pub(super) fn take_over(
+        &self,
+        left: Left,
+        changes: Vec<FileChange>,
+    ) -> Result<Vec<KeptReview>, String> {
         let mut own = lock(&self.own);
         self.take_noted(&mut own);
         self.begun(&mut own)?;
-        let mut ended = ended(&self.folder());
         let mut taken: BTreeMap<PathBuf, Record> = BTreeMap::new();
-        // An unknown format may belong to a newer version, so it is left alone.
-        ended.retain(|ended| {
-            let Some(records) = self.read(&ended.reviews()) else {
-                return false;
-            };
-            for record in records {
-                let path = record.review.path.clone();
-                taken.entry(path).or_insert(record);
+        let mut cut = Cut::default();
+        let mut ended = Vec::new();
+        for (one, stored) in left.ended {
+            let turn = one.cut_turn();
+            // A killed Neovim's agents may have gone on for any time.
+            let end = turn.map(|turn| turn.ended.unwrap_or(i128::MAX));
+            cut.ended = cut.ended.max(end);
+            cut.saved.extend(stored.saved);
+            for record in stored.records {
+                self.add(&mut taken, record);
             }
-            true
-        });
+            ended.push(one);
+        }
+        for change in changes {
+            self.add_change(&mut taken, change, &cut);
+        }
         if !taken.is_empty() {
-            own.reviews.extend(taken);
+            for (_, record) in std::mem::take(&mut own.reviews) {
+                self.add(&mut taken, record);
+            }
+            own.reviews = taken;
             self.write(&mut own)?;
         }
         for ended in ended {
@@ -122,6 +248,53 @@ impl Keeper {
         }
         let all = own.reviews.values();
         Ok(all.map(|record| record.review(&self.store)).collect())
+    }
+
+    /// Adds a review; one file's reviews by several Neovims become one.
+    fn add(&self, taken: &mut BTreeMap<PathBuf, Record>, record: Record) {
+        let path = record.review.path.clone();
+        let record = match taken.remove(&path) {
+            Some(older) => {
+                let (older, newer) = (older.review(&self.store), record.review(&self.store));
+                Record::new(both(older, newer))
+            }
+            None => record,
+        };
+        taken.insert(path, record);
+    }
+
+    /// Adds a change since the cut turn's beginning, unless it is not the agent's.
+    fn add_change(&self, taken: &mut BTreeMap<PathBuf, Record>, change: FileChange, cut: &Cut) {
+        let from = change.from.clone().filter(|from| taken.contains_key(from));
+        let name = from.as_ref().unwrap_or(&change.path);
+        let Some(record) = taken.remove(name) else {
+            if cut.is_agents(&change.after) {
+                let review = KeptReview {
+                    current: change.after.text(),
+                    stamp: change.after.stamp,
+                    mode: change.after.mode,
+                    is_deleted: change.after.is_missing(),
+                    path: change.path.clone(),
+                    from: change.from,
+                    base: change.before,
+                };
+                taken.insert(change.path, Record::new(review));
+            }
+            return;
+        };
+        let mut review = record.review(&self.store);
+        let is_known = review.stamp == change.after.stamp && from.is_none();
+        if is_known || !cut.is_agents(&change.after) {
+            taken.insert(review.path.clone(), record);
+            return;
+        }
+        review.path = change.path.clone();
+        review.from = review.from.or(change.from);
+        review.current = change.after.text().or(review.current);
+        review.stamp = change.after.stamp;
+        review.mode = change.after.mode;
+        review.is_deleted = change.after.is_missing();
+        taken.insert(change.path, Record::new(review));
     }
 
     /// Returns this Neovim's lease on the project.
@@ -144,7 +317,7 @@ impl Keeper {
     /// none.
     fn write(&self, own: &mut Own) -> Result<(), String> {
         let path = self.begun(own)?.reviews();
-        let written = match own.reviews.is_empty() {
+        let written = match own.reviews.is_empty() && own.saved.is_empty() {
             true => match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
@@ -153,31 +326,34 @@ impl Keeper {
                 let reviews = own.reviews.values_mut();
                 let mut kept = reviews.map(|record| record.put(&self.store));
                 let kept = kept.try_for_each(|kept| kept);
-                let encoded = kept.and_then(|()| encode(&self.root, own.reviews.values()));
+                let encoded = kept.and_then(|()| encode(&self.root, own));
                 encoded.and_then(|bytes| write_private(&path, &bytes, Sync::Now))
             }
         };
+        *lock(&self.written) = Some(Instant::now());
         written.map_err(|error| self.words(&error))
     }
 
-    /// Returns the reviews in a file, with paths below this root; `None` if it cannot be read or
+    /// Returns what a file holds, with paths below this root; `None` if it cannot be read or
     /// decoded.
-    fn read(&self, path: &Path) -> Option<Vec<Record>> {
+    fn read(&self, path: &Path) -> Option<Stored> {
         let bytes = match fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Some(Stored::default());
+            }
             bytes => bytes.ok()?,
         };
-        let (root, mut records) = decode(&bytes)?;
-        let here = |path: &Path| match path.strip_prefix(&root) {
+        let mut stored = decode(&bytes)?;
+        let here = |path: &Path| match path.strip_prefix(&stored.root) {
             Ok(below) => self.root.join(below),
             Err(_) => path.to_owned(),
         };
-        for record in &mut records {
+        for record in &mut stored.records {
             let review = &mut record.review;
             review.path = here(&review.path);
             review.from = review.from.as_deref().map(here);
         }
-        Some(records)
+        Some(stored)
     }
 
     fn folder(&self) -> PathBuf {
@@ -203,9 +379,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The file cannot be read or decoded, so its contents are unknown.
 pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let bytes = fs::read(path)?;
-    let (_, records) = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+    let stored = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
     let blobs = |record: Record| [record.blob, record.current].into_iter().flatten();
-    let blobs = records.into_iter().flat_map(blobs);
+    let blobs = stored.records.into_iter().flat_map(blobs);
     Ok(blobs.collect())
 }
 
@@ -264,21 +440,81 @@ fn text_of(bytes: &[u8]) -> Text {
     Text::from_text(&String::from_utf8_lossy(bytes))
 }
 
+/// What a file of reviews holds.
+#[derive(Debug, Default)]
+struct Stored {
+    /// The root of the paths.
+    root: PathBuf,
+    records: Vec<Record>,
+    saved: Vec<Stamp>,
+}
+
+/// What tells the agent's changes from others, after a turn was cut.
+#[derive(Debug, Default)]
+struct Cut {
+    /// What the user saved while the turn ran.
+    saved: Vec<Stamp>,
+    /// When the last agent had ended.
+    ended: Option<i128>,
+}
+
+impl Cut {
+    fn is_agents(&self, after: &FileState) -> bool {
+        let Some(stamp) = after.stamp else {
+            return true;
+        };
+        let is_later = |ended| nanoseconds(stamp.modified) > ended;
+        !self.saved.contains(&stamp) && !self.ended.is_some_and(is_later)
+    }
+}
+
+/// Returns the one review of a file that has two, each with the other's hunks as accepted text.
+fn both(older: KeptReview, newer: KeptReview) -> KeptReview {
+    let time = |review: &KeptReview| review.stamp.map(|stamp| stamp.modified);
+    let last = match time(&older) > time(&newer) {
+        true => older.clone(),
+        false => newer.clone(),
+    };
+    let mut one = older.clone();
+    let (Some(now), Body::Text(base)) = (&last.current, &mut one.base.body) else {
+        return one;
+    };
+    let as_of_now = |review: &KeptReview| {
+        let mut base = review.base.text()?;
+        base.apply_all(&merge(review.current.as_ref()?, &base, now).edits);
+        Some(base)
+    };
+    let (Some(mine), Some(other)) = (as_of_now(&older), as_of_now(&newer)) else {
+        return one;
+    };
+    base.text = mine;
+    base.text.apply_all(&merge(now, &base.text, &other).edits);
+    KeptReview {
+        from: one.from.or(last.from),
+        base: one.base,
+        ..last
+    }
+}
+
 /// Encodes reviews whose texts are in the store.
-fn encode<'a>(root: &Path, records: impl Iterator<Item = &'a Record>) -> io::Result<Vec<u8>> {
-    let records: Vec<&Record> = records.collect();
-    let json = serde_json::to_vec(&(root.as_os_str(), records))?;
+fn encode(root: &Path, own: &Own) -> io::Result<Vec<u8>> {
+    let records: Vec<&Record> = own.reviews.values().collect();
+    let json = serde_json::to_vec(&(root.as_os_str(), records, &own.saved))?;
     Ok(seal(MAGIC, &json))
 }
 
-/// Returns the root of the paths, and the reviews; no reviews for a file of an older version.
-fn decode(bytes: &[u8]) -> Option<(PathBuf, Vec<Record>)> {
+/// Returns what a file holds; nothing for one of an older version.
+fn decode(bytes: &[u8]) -> Option<Stored> {
     if is_older(bytes) {
-        return Some((PathBuf::new(), Vec::new()));
+        return Some(Stored::default());
     }
     let json = unseal(MAGIC, bytes)?;
-    let (root, records): (OsString, _) = serde_json::from_slice(&json).ok()?;
-    Some((root.into(), records))
+    let (root, records, saved): (OsString, _, _) = serde_json::from_slice(&json).ok()?;
+    Some(Stored {
+        root: root.into(),
+        records,
+        saved,
+    })
 }
 
 fn is_older(bytes: &[u8]) -> bool {

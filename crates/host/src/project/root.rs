@@ -5,7 +5,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::rules::is_never_seen;
+use super::rules::{is_never_seen, is_obeyed_by_git};
 use super::scan::{Access, RealFolders};
 
 /// The root of a project.
@@ -53,7 +53,7 @@ impl Root {
             .skip_while(|part| *part == Component::RootDir);
         let is_plain =
             |part: Component| matches!(part, Component::Normal(name) if !is_never_seen(name));
-        parts.all(is_plain).then(|| key.to_owned())
+        (parts.all(is_plain) || is_obeyed_by_git(key)).then(|| key.to_owned())
     }
 
     /// Returns a path below the root as the core spells it.

@@ -5,6 +5,8 @@
 //! rules outside a nested repository do not apply inside it. Folders without a repository honour
 //! their own `.gitignore` files too, but none above the root.
 //!
+//! Of the root's own `.git`, what git obeys or runs later is seen: its config, hooks and excludes.
+//!
 //! Rule files are read on demand. A [`Rules`] serves one look only, so it never becomes stale.
 
 use std::collections::HashMap;
@@ -13,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::write;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -39,6 +42,9 @@ const GIT_OWN: [&str; 19] = [
     "worktrees",
 ];
 
+/// The folder of a repository.
+const GIT: &str = ".git";
+
 /// The rules of one project.
 #[derive(Debug)]
 pub(super) struct Rules {
@@ -48,6 +54,8 @@ pub(super) struct Rules {
     excludes: Option<PathBuf>,
     /// The store's folder, which must not be walked.
     own: PathBuf,
+    /// The root had a repository when the project was opened.
+    has_git: bool,
     levels: HashMap<PathBuf, Arc<Level>>,
     /// The rules above the root, if it lies inside a repository.
     above: Option<Arc<Level>>,
@@ -66,8 +74,9 @@ pub(super) struct Level {
 
 impl Rules {
     /// Returns the rules below `root`.
-    pub(super) fn new(root: &Path, excludes: Option<PathBuf>, own: &Path) -> Self {
+    pub(super) fn new(root: &Path, excludes: Option<PathBuf>, own: &Path, has_git: bool) -> Self {
         let mut rules = Self {
+            has_git,
             root: acp_edge::paths::resolved(root),
             excludes,
             own: acp_edge::paths::resolved(own),
@@ -93,6 +102,9 @@ impl Rules {
         let Some(name) = path.file_name() else {
             return false;
         };
+        if path.starts_with(GIT) {
+            return !(self.has_git && is_obeyed_by_git(path));
+        }
         if is_never_seen(name) {
             return true;
         }
@@ -145,15 +157,8 @@ impl Rules {
         })
     }
 
-    /// Returns the folders between the root and the top of its repository, nearest first.
     fn folders_above(&self) -> Vec<&Path> {
-        let is_repository = |folder: &&Path| folder.join(".git").exists();
-        if is_repository(&self.root.as_path()) {
-            return vec![];
-        }
-        let folders = self.root.ancestors().skip(1);
-        let top = folders.clone().position(|folder| is_repository(&folder));
-        folders.take(top.map_or(0, |top| top + 1)).collect()
+        folders_to_top(&self.root, |folder| folder.join(GIT).exists())
     }
 
     /// Returns the files with rules for the root that are not below it, except in its git folder.
@@ -209,11 +214,25 @@ impl Level {
     }
 }
 
-/// Returns whether files with this name are never shown: `.git`, and temporary files of this
-/// client.
+/// Returns whether files with this name are never shown: `.git`, and temporary files of this client
+/// while they exist.
 pub(super) fn is_never_seen(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name == b".git" || (name.starts_with(b".acp-") && name.ends_with(b".tmp"))
+    name == GIT || write::is_temporary(name)
+}
+
+/// Returns whether git obeys or runs a file of the root's repository, or it is a folder of such
+/// files.
+pub(super) fn is_obeyed_by_git(path: &Path) -> bool {
+    let Ok(below) = path.strip_prefix(GIT) else {
+        return false;
+    };
+    let parts: Vec<&OsStr> = below.iter().collect();
+    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_encoded_bytes()).collect();
+    match parts[..] {
+        [] | [b"config" | b"hooks" | b"info"] | [b"info", b"exclude"] => true,
+        [b"hooks", name] => !name.ends_with(b".sample"),
+        _ => false,
+    }
 }
 
 /// Returns the patterns of these files, later ones taking precedence; unreadable files and invalid
@@ -240,5 +259,26 @@ fn git_folder(git: &Path) -> Option<PathBuf> {
     match fs::read_to_string(own.join("commondir")) {
         Ok(common) => Some(own.join(common.trim())),
         Err(_) => Some(own),
+    }
+}
+
+/// Returns the folders between a root and the top of its repository, nearest first; none above a
+/// folder without a repository.
+fn folders_to_top(root: &Path, is_repository: impl Fn(&Path) -> bool) -> Vec<&Path> {
+    let top = root.ancestors().position(is_repository).unwrap_or(0);
+    root.ancestors().skip(1).take(top).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Any folder of a real test may lie inside somebody's repository.
+    #[test]
+    fn a_plain_folder_has_no_rules_from_above() {
+        let above = |top: &str| folders_to_top(Path::new("/a/b/c"), |it| it == Path::new(top));
+        assert!(above("nowhere").is_empty());
+        assert!(above("/a/b/c").is_empty());
+        assert_eq!(above("/a"), [Path::new("/a/b"), Path::new("/a")]);
     }
 }

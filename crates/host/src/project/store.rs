@@ -4,12 +4,17 @@
 //! is written to a temporary file and renamed, so several Neovims may store the same content at
 //! once and no reader sees half of it. A damaged file no longer matches its hash.
 //!
+//! What cannot be written, because the disk is full or read-only, is held in memory up to a limit, so
+//! that this Neovim's reviews stay complete.
+//!
 //! Invariant: [`Store::get`] returns the stored bytes, or an error that says why not.
 
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::limits::Limits;
@@ -26,6 +31,17 @@ const LZ4_RATIO: usize = 255;
 pub(crate) struct Store {
     folder: PathBuf,
     pub(super) limits: Limits,
+    /// Contents that could not be written.
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    /// Compressed contents.
+    contents: HashMap<Blob, Vec<u8>>,
+    bytes: u64,
+    /// Why the last one could not be written.
+    why: Option<String>,
 }
 
 /// Why a content is unavailable.
@@ -42,6 +58,7 @@ impl Store {
         Self {
             folder: folder.to_owned(),
             limits,
+            held: Mutex::default(),
         }
     }
 
@@ -70,6 +87,39 @@ impl Store {
         Ok(blob)
     }
 
+    /// Stores a content, in memory if it cannot be written.
+    ///
+    /// # Errors
+    /// It could not be written, and too much is held in memory.
+    pub(super) fn hold(&self, bytes: &[u8]) -> io::Result<Blob> {
+        let written = self.put(bytes);
+        let mut held = self.held();
+        let Err(error) = &written else {
+            held.why = None;
+            return written;
+        };
+        held.why = Some(error.to_string());
+        let packed = lz4_flex::block::compress_prepend_size(bytes);
+        let more = packed.len() as u64;
+        if held.bytes + more > self.limits.held_bytes {
+            return written;
+        }
+        let blob = name(bytes);
+        if held.contents.insert(blob, packed).is_none() {
+            held.bytes += more;
+        }
+        Ok(blob)
+    }
+
+    /// Returns why the last content could not be written.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.held().why.clone()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns a content.
     ///
     /// # Errors
@@ -77,7 +127,9 @@ impl Store {
     /// store.
     pub(super) fn get(&self, blob: Blob) -> Result<Vec<u8>, Loss> {
         let path = self.path(blob);
-        let packed = fs::read(&path).map_err(|error| match error.kind() {
+        let held = self.held().contents.get(&blob).cloned();
+        let packed = held.map_or_else(|| fs::read(&path), Ok);
+        let packed = packed.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Loss::Gone,
             _ => Loss::Io(error),
         })?;

@@ -93,9 +93,9 @@ impl Wakeups {
         self.watches(move |watch| watch.track(&paths)).await
     }
 
-    /// Sets the files under review, whose versions in the user's repository are reported.
-    pub(super) fn review(&self, paths: Vec<PathBuf>) {
-        self.git_queries.review(paths);
+    /// Changes the set of files under review, whose versions in the user's repository are reported.
+    pub(super) fn review(&self, begun: Vec<PathBuf>, ended: Vec<PathBuf>) {
+        self.git_queries.review(begun, ended);
     }
 
     /// Checks the versions of the files under review and reports changes.

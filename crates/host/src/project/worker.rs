@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -13,11 +14,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::compare::Difference;
 use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
-use super::reviews::Keeper;
+use super::reviews::{Keeper, Left};
 use super::shadow::{Looked, Shadow};
 use super::store::Store;
 use super::wakeups::Wakeups;
-use super::{Operation, answer, excludes, prune};
+use super::{Operation, answer, excludes, on_keeper, prune};
 use crate::Kit;
 use crate::guard::guarded;
 use acp_core::event::{Event, ProjectEvent};
@@ -54,6 +55,7 @@ pub(super) async fn run(
         wakeups: Wakeups::new(&root, git.clone(), &kit),
         held: None,
         is_copying: false,
+        turns: Arc::default(),
         root,
         kit,
     };
@@ -89,6 +91,8 @@ struct Worker {
     held: Option<PostponedPaths>,
     /// Contents are left to copy.
     is_copying: bool,
+    /// Counts the checkpoints, each of which may begin or end a turn.
+    turns: Arc<AtomicU64>,
     kit: Kit,
 }
 
@@ -97,29 +101,41 @@ impl Worker {
         let root = self.root.clone();
         let keeper = Arc::clone(&self.keeper);
         let open = move |shadow: &mut Shadow| {
-            let lease = keeper.lease();
-            shadow.open(lease.as_ref().ok().cloned());
+            let (lease, left) = (keeper.lease(), keeper.left());
+            let looked = shadow.open(lease.as_ref().ok().cloned(), left.cut_turn());
             let tracked = git.tracked_although_ignored(&root);
             shadow.include(tracked.clone());
-            let kept = shadow.keep().map(|_| lease.map(|_| ()));
-            let trouble = kept.map_or_else(Some, Result::err);
+            let trouble = lease.err().or(shadow.keep().err());
             let is_copying = shadow.is_copying();
-            (shadow.folders().collect(), tracked, trouble, is_copying)
+            let folders = shadow.folders().collect();
+            (folders, tracked, trouble, is_copying, looked, left)
         };
         let open = self.on_shadow("opening a project", open).await;
-        let (folders, tracked, trouble, is_copying) = open.unwrap_or_default();
+        let (folders, tracked, trouble, is_copying, looked, left) = open.unwrap_or_default();
         self.is_copying = is_copying;
         self.warn(trouble);
-        self.take_over().await;
+        self.take_over(left, looked).await;
         self.wakeups.start(folders, tracked).await;
     }
 
-    /// Reports the reviews that earlier Neovims have left.
-    async fn take_over(&self) {
+    /// Reports the reviews that earlier Neovims have left, with the changes since a turn that was
+    /// cut.
+    async fn take_over(&self, left: Left, looked: Looked) {
+        let (mut changes, mut held) = (looked.changes, looked.held);
+        while let Some(PostponedPaths { paths, again }) = held {
+            tokio::time::sleep_until(again.into()).await;
+            let paths: Vec<PathBuf> = paths.into_iter().collect();
+            let look = move |shadow: &mut Shadow| shadow.look(&paths);
+            let looked = self.on_shadow("looking at a project", look).await;
+            let looked = looked.unwrap_or_default();
+            changes.extend(looked.changes);
+            held = looked.held;
+        }
         let keeper = Arc::clone(&self.keeper);
-        let taken = self
-            .kit
-            .blocking("taking over reviews", move || keeper.take_over());
+        let taken = self.on_shadow("taking over reviews", move |shadow| {
+            let changes = changes.iter().map(|change| shadow.file_change(change));
+            keeper.take_over(left, changes.collect())
+        });
         match taken.await {
             Some(Ok(files)) if !files.is_empty() => {
                 let root = self.root.clone();
@@ -164,7 +180,7 @@ impl Worker {
                     true => self.changed().await,
                     false => Where::Everything,
                 };
-                self.checkpoint(token, place).await;
+                self.checkpoint(token, place, turns).await;
             }
             Operation::Track(paths) => {
                 let known = paths.clone();
@@ -173,7 +189,7 @@ impl Worker {
                 let fresh = self.wakeups.track(paths).await;
                 self.look(Where::At(fresh.into_iter().collect())).await;
             }
-            Operation::Review(paths) => self.wakeups.review(paths),
+            Operation::Review(begun, ended) => self.wakeups.review(begun, ended),
         }
     }
 
@@ -284,8 +300,9 @@ impl Worker {
         }
     }
 
-    /// Looks at a place, and again at postponed paths, until all changes there are reported.
-    async fn look_until_still(&mut self, place: Where) -> Option<Option<String>> {
+    /// Looks at a place, and again at postponed paths, until all changes there are reported; `None`
+    /// if it panicked.
+    async fn look_until_still(&mut self, place: Where) -> Option<()> {
         let (start, is_all) = (Instant::now(), place == Where::Everything);
         self.look(place).await?;
         if is_all {
@@ -295,19 +312,31 @@ impl Worker {
             tokio::time::sleep_until(again.into()).await;
             self.look(Where::At(paths)).await?;
         }
-        self.on_shadow("naming gaps", Shadow::limited).await
+        Some(())
     }
 
-    async fn checkpoint(&mut self, token: Token<reply::CheckpointTaken>, place: Where) {
+    async fn checkpoint(
+        &mut self,
+        token: Token<reply::CheckpointTaken>,
+        place: Where,
+        turns: Turns,
+    ) {
         let result = match self.look_until_still(place).await {
-            Some(limited) => {
-                let files = self.on_shadow("keeping a checkpoint", Shadow::keep).await;
-                files
-                    .unwrap_or_else(|| Err(failed(&self.root)))
-                    .map(|files| Checkpoint { files, limited })
+            Some(()) => {
+                // What can be written nowhere is in memory: only the next Neovim lacks it.
+                let keep = |shadow: &mut Shadow| {
+                    let kept = shadow.keep();
+                    Checkpoint {
+                        files: shadow.count(),
+                        limited: shadow.limited(kept.err()),
+                    }
+                };
+                let kept = self.on_shadow("keeping a checkpoint", keep).await;
+                kept.ok_or_else(|| failed(&self.root))
             }
             None => Err(failed(&self.root)),
         };
+        self.note_turns(turns).await;
         answer(&self.kit, token, result);
         let (store, kit) = (Arc::clone(&self.store), self.kit.clone());
         self.kit.spawn("pruning", async move {
@@ -315,6 +344,26 @@ impl Worker {
             if let Some(Err(error)) = pruned {
                 let line = format!("old data was not pruned: {error}");
                 kit.log.line(Level::Warn, "project", &line);
+            }
+        });
+    }
+
+    /// Notes for the next Neovim that turns run, before the prompt is sent, or that they are over,
+    /// once their changes have had the time to become reviews.
+    async fn note_turns(&self, turns: Turns) {
+        let count = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
+        let keeper = Arc::clone(&self.keeper);
+        if turns == Turns::Running {
+            let noted = self.on_shadow("keeping a checkpoint", move |shadow| {
+                keeper.turns_run(&shadow.checkpoint()?)
+            });
+            return self.warn(noted.await.and_then(Result::err));
+        }
+        let (counted, kit) = (Arc::clone(&self.turns), self.kit.clone());
+        self.kit.spawn("the end of a turn", async move {
+            tokio::time::sleep(kit.limits.project.review_after).await;
+            if counted.load(Ordering::Relaxed) == count {
+                on_keeper(&keeper, &kit, Keeper::turns_are_over).await;
             }
         });
     }

@@ -6,15 +6,26 @@ use acp_core::event::AgentEvent;
 /// Keeps a shell running; it handles signals every 50 ms.
 const FOR_EVER: &str = "while :; do sleep 0.05; done";
 
-/// Makes the limits short, for scripts that ignore signals.
+/// Leaves an agent all the time it needs for its last step, however slow the machine is.
+fn no_signal(config: &mut HostConfig) {
+    config.limits.term_after = DEADLINE;
+    config.limits.kill_after = DEADLINE;
+}
+
+fn only_sigterm(config: &mut HostConfig) {
+    config.limits.term_after = Duration::from_millis(50);
+    config.limits.kill_after = DEADLINE;
+}
+
+/// For scripts that ignore SIGTERM.
 fn short(config: &mut HostConfig) {
     config.limits.term_after = Duration::from_millis(50);
     config.limits.kill_after = Duration::from_millis(200);
 }
 
 /// Ends an agent that has printed its children's pids, and compares its exit.
-fn check(script: &str, status: &str) {
-    let run = Run::with(short);
+fn check(limits: fn(&mut HostConfig), script: &str, status: &str) {
+    let run = Run::with(limits);
     let pid = run.started(script);
     let mut all = vec![pid];
     loop {
@@ -25,6 +36,8 @@ fn check(script: &str, status: &str) {
     }
     run.shut_down_agent();
     assert_eq!(run.life().status, status, "{script}");
+    // A child that no limit ends is ended with the host.
+    run.host.shutdown(Duration::from_millis(600));
     for pid in all {
         wait_for("the group to be gone", || !runs(pid));
     }
@@ -35,15 +48,18 @@ fn check(script: &str, status: &str) {
 #[test]
 fn agents_get_sigterm_before_sigkill() {
     // Reaches the end of its input.
-    check("echo ready; cat; exit 5", "exit code 5");
+    check(no_signal, "echo ready; cat; exit 5", "exit code 5");
     // Needs SIGTERM.
     check(
+        only_sigterm,
         &format!("trap 'exit 6' TERM; echo ready; {FOR_EVER}"),
         "exit code 6",
     );
-    check(&format!("echo ready; {FOR_EVER}"), "killed by SIGTERM (15)");
+    let script = format!("echo ready; {FOR_EVER}");
+    check(only_sigterm, &script, "killed by SIGTERM (15)");
     // Ignores SIGTERM.
     check(
+        short,
         &format!("trap '' TERM; echo ready; {FOR_EVER}"),
         "killed by SIGKILL (9)",
     );
@@ -53,11 +69,13 @@ fn agents_get_sigterm_before_sigkill() {
 fn the_whole_group_ends_with_the_agent() {
     // A launcher: the signal reaches the child as well.
     check(
+        only_sigterm,
         "sleep 100 & echo $!; echo ready; wait",
         "killed by SIGTERM (15)",
     );
     // The launcher exits with its input; the child lives on and ignores SIGTERM.
     check(
+        no_signal,
         "(trap '' TERM; while :; do sleep 0.05; done) <&- >&- 2>&- & echo $!; echo ready; cat",
         "exit code 0",
     );

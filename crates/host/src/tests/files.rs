@@ -32,6 +32,7 @@ impl Run {
 
     fn write_as(&self, name: &str, text: &str, format: Format) -> Result<(), String> {
         self.host.run(HostEffect::WriteDisk {
+            roots: vec!["/".into()],
             token: WRITTEN,
             path: self.path(name),
             over: acp_edge::paths::stamp(&self.path(name)),
@@ -44,6 +45,7 @@ impl Run {
     fn delete(&self, name: &str) -> Result<(), String> {
         let path = self.path(name);
         self.host.run(HostEffect::DeleteDisk {
+            roots: vec!["/".into()],
             token: WRITTEN,
             path,
         });
@@ -297,6 +299,7 @@ fn operations_on_a_path_keep_their_order() {
     for n in 0..40 {
         let path = run.path("file");
         run.host.run(HostEffect::WriteDisk {
+            roots: vec!["/".into()],
             token: Token::new(n),
             path: path.clone(),
             over: None,
@@ -308,6 +311,7 @@ fn operations_on_a_path_keep_their_order() {
             path: path.clone(),
         });
         run.host.run(HostEffect::DeleteDisk {
+            roots: vec!["/".into()],
             token: Token::new(n),
             path,
         });
@@ -361,6 +365,7 @@ fn a_file_changed_by_another_program_is_not_overwritten() {
     run.file("file", b"theirs\n", 0o644);
     let over = |over| {
         run.host.run(HostEffect::WriteDisk {
+            roots: vec!["/".into()],
             token: WRITTEN,
             path: run.path("file"),
             over,
@@ -385,6 +390,7 @@ fn pending_writes_are_finished_at_shutdown() {
     for n in 0..20 {
         let path = run.path("file");
         run.host.run(HostEffect::WriteDisk {
+            roots: vec!["/".into()],
             token: WRITTEN,
             path: path.clone(),
             over: None,
@@ -393,6 +399,7 @@ fn pending_writes_are_finished_at_shutdown() {
         });
         if n < 19 {
             run.host.run(HostEffect::DeleteDisk {
+                roots: vec!["/".into()],
                 token: WRITTEN,
                 path,
             });
@@ -448,4 +455,43 @@ fn permissions_of_a_folder_are_respected() {
         .expect("the folder")
         .count();
     assert_eq!(names, 1);
+}
+
+/// Set in the process that has few descriptors.
+const FEW: &str = "ACP_TEST_FEW_DESCRIPTORS";
+
+#[test]
+fn many_files_are_written_with_few_descriptors() {
+    if std::env::var_os(FEW).is_none() {
+        let own = std::env::current_exe().expect("a program");
+        let mut shell = std::process::Command::new("sh");
+        let script = "ulimit -n 40; exec \"$0\" --exact --test-threads 1 \"$1\"";
+        let name = "tests::files::many_files_are_written_with_few_descriptors";
+        shell.args(["-c", script]).arg(own).arg(name).env(FEW, "1");
+        let done = shell.output().expect("a shell");
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stdout)
+        );
+        return;
+    }
+    let run = Run::new();
+    const COUNT: usize = 300;
+    for n in 0..COUNT {
+        run.host.run(HostEffect::WriteDisk {
+            token: WRITTEN,
+            path: run.path(&format!("{n}/f")),
+            roots: vec!["/".into()],
+            over: None,
+            text: Text::from_text("text\n"),
+            format: Format::default(),
+        });
+    }
+    for _ in 0..COUNT {
+        match run.next() {
+            Event::DiskWritten { result, .. } => drop(result.expect("it is written")),
+            other => panic!("{other:?}"),
+        }
+    }
 }

@@ -48,10 +48,22 @@ impl Repo {
 
     fn open_and_review(&self, root: &Path, names: &[&str]) {
         let root = root.to_owned();
-        let paths = names.iter().map(|name| root.join(name)).collect();
+        let begun = names.iter().map(|name| root.join(name)).collect();
+        let ended = Vec::new();
         let open = HostEffect::OpenProject { root: root.clone() };
         self.run.host.run(open);
-        self.run.host.run(HostEffect::Reviewed { root, paths });
+        self.run
+            .host
+            .run(HostEffect::Reviewed { root, begun, ended });
+    }
+
+    fn ends_review(&self, names: &[&str]) {
+        let root = self.root.clone();
+        let ended = names.iter().map(|name| root.join(name)).collect();
+        let begun = Vec::new();
+        self.run
+            .host
+            .run(HostEffect::Reviewed { root, begun, ended });
     }
 
     /// Returns the next report.
@@ -210,9 +222,22 @@ fn an_unchanged_version_is_reported_once() {
     repo.review(&["a"]);
     repo.check((Some("one\n"), Some("one\n")), &[]);
     repo.check_silence(1, || repo.review(&["a"]));
-    repo.check_silence(0, || repo.review(&[]));
+}
+
+#[test]
+fn the_end_of_a_review_asks_git_nothing_and_its_next_beginning_does() {
+    let repo = Repo::new();
     repo.review(&["a"]);
     repo.check((Some("one\n"), Some("one\n")), &[]);
+    repo.ends_review(&["a"]);
+    repo.review(&["a"]);
+    repo.check((Some("one\n"), Some("one\n")), &[]);
+    repo.ends_review(&["a"]);
+    repo.review(&["none"]);
+    assert_eq!(repo.told().len(), 1);
+    repo.check_silence(1, || repo.review(&["none"]));
+    let log = std::fs::read_to_string(repo.run.path("acp.log")).expect("a log");
+    assert!(!log.contains("asked git about 0 files"), "{log}");
 }
 
 #[test]

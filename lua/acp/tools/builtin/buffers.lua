@@ -197,11 +197,7 @@ return {
   {
     name = "buffers",
     title = "List open files",
-    description = "Lists the files that the user has open in Neovim, with what you cannot see on "
-      .. "the disk: which of them have unsaved changes, which are visible, and which one the user "
-      .. "is in (current) or was in before (alternate). Use it to learn what the user is working "
-      .. 'on, what "this file" means, and before you change or run files that may have unsaved '
-      .. "changes: read those with read_buffer.",
+    description = "Lists open files. Use it to see which are unsaved or visible.",
     kind = "read",
     read_only = true,
     parameters = {
@@ -209,7 +205,7 @@ return {
       properties = {
         modified_only = {
           type = "boolean",
-          description = "List only buffers with unsaved changes. Default: false.",
+          description = "Unsaved ones alone.",
         },
       },
       additionalProperties = false,
@@ -219,10 +215,7 @@ return {
   {
     name = "read_buffer",
     title = "Read a buffer",
-    description = "Reads a file as the user sees it in Neovim: with unsaved changes if it is open, "
-      .. "else from the disk. Prefer it to reading the disk whenever the file may be open in the "
-      .. "editor. The first block of the answer says which lines these are, of how many, and "
-      .. "whether there are unsaved changes; the second is the exact text, without line numbers.",
+    description = "Reads a file with its unsaved changes. Prefer it for files open in the editor.",
     kind = "read",
     read_only = true,
     parameters = {
@@ -232,15 +225,13 @@ return {
         line = {
           type = "integer",
           minimum = 1,
-          description = "The first line to read, counted from 1. Default: 1.",
+          description = "First line, from 1. Default: 1.",
         },
         limit = {
           type = "integer",
           minimum = 1,
           maximum = 100000,
-          description = ("How many lines to read. Default: %d; of very long ones fewer come back."):format(
-            LINES
-          ),
+          description = ("Most lines. Default: %d."):format(LINES),
         },
       },
       required = { "path" },

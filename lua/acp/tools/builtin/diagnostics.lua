@@ -1,5 +1,7 @@
 --- `diagnostics`: the reports of language servers and linters, as Neovim shows them.
 ---
+--- Files outside the session's folders are left out: a message may quote their text.
+---
 --- Invariant: the absence of diagnostics is never presented as the absence of errors.
 
 local paths = require("acp.tools.builtin.paths")
@@ -98,9 +100,14 @@ local function diagnostics(args, ctx)
   local bufs = path and meant(path)
   local least = args.severity and vim.fn.index(NAMES, args.severity) + 1 or #NAMES
   local counts, found, names = { error = 0, warning = 0, information = 0, hint = 0 }, {}, {}
+  local shows = {} ---@type table<integer, boolean>
   for _, diagnostic in ipairs(vim.diagnostic.get()) do
     local buf = diagnostic.bufnr
-    if buf and (not bufs or bufs[buf]) and vim.api.nvim_buf_is_valid(buf) then
+    if buf and shows[buf] == nil then
+      local is_meant = (not bufs or bufs[buf]) and vim.api.nvim_buf_is_valid(buf)
+      shows[buf] = is_meant and paths.may_show(ctx, buf) or false
+    end
+    if buf and shows[buf] then
       local kind = kind_of(diagnostic)
       counts[kind] = (counts[kind] or 0) + 1
       names[buf] = names[buf] or paths.shown(ctx.cwd, vim.api.nvim_buf_get_name(buf))
@@ -132,11 +139,7 @@ return {
   {
     name = "diagnostics",
     title = "Diagnostics",
-    description = "Returns the errors and warnings that language servers and linters report in the "
-      .. "user's Neovim, the most severe first. Use it after you have changed code, before you say "
-      .. "that it is right, and when the user speaks of an error they see. Unsaved text is "
-      .. "checked, too. Right after a change the servers need a moment: what comes back may still "
-      .. "be of the text before. Of files that are not open little is known: the answer says so.",
+    description = "Returns errors and warnings. Use it after changing code.",
     kind = "read",
     read_only = true,
     parameters = {
@@ -145,20 +148,17 @@ return {
         path = {
           type = "string",
           minLength = 1,
-          description = "A file, or a folder for all files in it: absolute, or relative to the "
-            .. "session's folder. Default: all files.",
+          description = "File or folder. Default: all.",
         },
         severity = {
           type = "string",
           enum = NAMES,
-          description = "The least severe kind that is wanted; the more severe ones come along. "
-            .. "Default: hint, which is all.",
+          description = "The least severe. Default: hint.",
         },
         limit = {
           type = "integer",
           minimum = 1,
-          maximum = 1000,
-          description = ("How many come back at most. Default: %d."):format(LIMIT),
+          description = ("Maximum. Default: %d."):format(LIMIT),
         },
       },
       additionalProperties = false,

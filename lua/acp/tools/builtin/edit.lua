@@ -251,12 +251,7 @@ return {
   {
     name = "edit",
     title = "Edit a file",
-    description = "Changes a file through the user's Neovim: their unsaved text is kept, the change "
-      .. "is merged into it and saved, and the user reviews it hunk by hunk. Prefer it to writing "
-      .. "to the disk, above all for files that are open. Give edits, each with a text that is in "
-      .. "the file exactly once (with its white space, and as many lines as it takes), or content "
-      .. "for a new or a wholly new file. Edits are made one after another; if one does not fit, "
-      .. "nothing is written.",
+    description = "Changes a file, for review; keeps unsaved text. Use it for files open in the editor.",
     kind = "edit",
     permission = "ask",
     parameters = {
@@ -267,19 +262,19 @@ return {
           type = "array",
           minItems = 1,
           maxItems = 200,
-          description = "What is to be replaced. Not together with content.",
+          description = "Made in order, all or none.",
           items = {
             type = "object",
             properties = {
               old_text = {
                 type = "string",
                 minLength = 1,
-                description = "The text as it is in the file, with its white space; lines end with LF.",
+                description = "Exact, and once in the file.",
               },
-              new_text = { type = "string", description = "What takes its place; may be empty." },
+              new_text = { type = "string", description = "Its replacement." },
               all = {
                 type = "boolean",
-                description = "Replace it wherever it is, not only if it is there once. Default: false.",
+                description = "Replace each occurrence.",
               },
             },
             required = { "old_text", "new_text" },
@@ -288,7 +283,7 @@ return {
         },
         content = {
           type = "string",
-          description = "All of the file, new or in place of what it has. Not together with edits.",
+          description = "The whole file, instead of edits.",
         },
       },
       required = { "path" },

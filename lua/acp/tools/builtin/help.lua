@@ -333,11 +333,7 @@ return {
   {
     name = "help",
     title = "Neovim's help",
-    description = "Looks something up in the help of the user's Neovim and of the plugins it has, "
-      .. "in the version that is installed. Use it before you write Vim script, Lua for Neovim or "
-      .. "a plugin's configuration, and when the user asks how something is done in Neovim. Ask "
-      .. "for a tag as :help takes it ('shiftwidth', :substitute, nvim_buf_set_lines(), "
-      .. "vim.lsp.start), for a part of one, or for words.",
+    description = "Searches the help of the user's Neovim and its plugins. Use it before configuring them.",
     kind = "search",
     read_only = true,
     parameters = {
@@ -346,15 +342,12 @@ return {
         query = {
           type = "string",
           minLength = 1,
-          description = "A help tag, a part of one, or words that stand in the text.",
+          description = "Tag or words.",
         },
         limit = {
           type = "integer",
           minimum = 1,
-          maximum = 10,
-          description = ("How many topics come back at most. Default: the one that is named exactly, else %d."):format(
-            LIMIT
-          ),
+          description = ("Maximum. Default: %d."):format(LIMIT),
         },
       },
       required = { "query" },

@@ -25,17 +25,9 @@ local function object(required, properties)
   }
 end
 
-local path = {
-  type = "string",
-  description = "The file: absolute, or relative to the session's folder.",
-}
-local line = { type = "integer", minimum = 1, description = "The line, counted from 1." }
-local limit = {
-  type = "integer",
-  minimum = 1,
-  maximum = 2000,
-  description = "How many come back at most.",
-}
+local path = { type = "string", description = "File." }
+local line = { type = "integer", minimum = 1, description = "From 1." }
+local limit = { type = "integer", minimum = 1, description = "Maximum." }
 
 --- Returns the properties of a position, and others.
 ---@param more? table<string, table>
@@ -44,21 +36,9 @@ local function at_place(more)
   return vim.tbl_extend("error", {
     path = path,
     line = line,
-    symbol = {
-      type = "string",
-      description = "The symbol as it stands on that line, such as a function's name. Of `a.b` it is "
-        .. "`b` that counts. Simpler and safer than `column`.",
-    },
-    occurrence = {
-      type = "integer",
-      minimum = 1,
-      description = "Which one, if the symbol is on that line more than once; 1 without it.",
-    },
-    column = {
-      type = "integer",
-      minimum = 1,
-      description = "Instead of `symbol`: the column, counted from 1, in bytes of UTF-8.",
-    },
+    symbol = { type = "string", description = "Name on that line." },
+    occurrence = { type = "integer", minimum = 1, description = "If repeated." },
+    column = { type = "integer", minimum = 1, description = "Instead of symbol." },
   }, more or {})
 end
 
@@ -66,16 +46,9 @@ end
 ---@return table<string, table>
 local function at_range(more)
   return at_place(vim.tbl_extend("error", {
-    end_line = {
-      type = "integer",
-      minimum = 1,
-      description = "The last line of a range, counted from 1; the same line without it.",
-    },
-    kind = {
-      type = "string",
-      description = "Only this kind and what is below it: `quickfix`, `refactor`, `refactor.extract`, "
-        .. "`source.organizeImports`, `source.fixAll` …",
-    },
+    end_line = { type = "integer", minimum = 1, description = "Last line." },
+    -- Not `kind`: SDKs that make a class of each schema have a field of that name.
+    only = { type = "string", description = "Kind: quickfix, refactor, source.organizeImports …" },
   }, more or {}))
 end
 
@@ -83,18 +56,14 @@ return {
   {
     name = "definition",
     title = "Find a definition",
-    description = "Finds where a symbol is defined, by the language servers of the user's editor: exact, "
-      .. "where a text search finds every word that looks the same. Use it rather than grep to see "
-      .. "which of several functions of a name is meant, or to find what a library defines. Unsaved "
-      .. "changes count.",
+    description = "Finds where a symbol is defined. Prefer it to grep.",
     parameters = object(
       { "path", "line" },
       at_place({
-        kind = {
+        only = {
           type = "string",
           enum = { "definition", "declaration", "type_definition", "implementation" },
-          description = "What to find; `definition` without it. `implementation` finds what "
-            .. "implements an interface or an abstract method.",
+          description = "Default: definition.",
         },
         limit = limit,
       })
@@ -106,17 +75,11 @@ return {
   {
     name = "references",
     title = "Find references",
-    description = "Finds all uses of a symbol in the project, by the language servers of the user's "
-      .. "editor: only what really means that symbol, no comments, strings or namesakes. Use it "
-      .. "rather than grep before you change a function's signature or remove something. Unsaved "
-      .. "changes count.",
+    description = "Finds the uses of a symbol. Use it before changing one.",
     parameters = object(
       { "path", "line" },
       at_place({
-        include_declaration = {
-          type = "boolean",
-          description = "Whether the declaration counts; true without it.",
-        },
+        include_declaration = { type = "boolean", description = "Default: true." },
         limit = limit,
       })
     ),
@@ -127,9 +90,7 @@ return {
   {
     name = "hover",
     title = "Look up a symbol",
-    description = "Tells a symbol's type, signature and documentation, as the language servers of the "
-      .. "user's editor know them, in markdown. Use it for the type of a variable, or how a function "
-      .. "of a library is called, rather than reading its source.",
+    description = "Returns a symbol's type and documentation. Use it for library calls.",
     parameters = object({ "path", "line" }, at_place()),
     read_only = true,
     kind = "read",
@@ -138,20 +99,10 @@ return {
   {
     name = "symbols",
     title = "List symbols",
-    description = "Lists the functions, classes, methods and the like of a file with their lines, nested "
-      .. "as they are; or finds symbols of the whole project by their names. Use it to get an "
-      .. "outline of a large file instead of reading it, and to find where something with a known "
-      .. "name is, rather than grep.",
+    description = "Outlines a file, or finds symbols by name. Prefer it to grep.",
     parameters = object({}, {
-      path = {
-        type = "string",
-        description = "Of which file: absolute, or relative to the session's folder. Without it: of "
-          .. "the project, and `query` is needed.",
-      },
-      query = {
-        type = "string",
-        description = "What is part of the name. Of the project, servers may match more loosely.",
-      },
+      path = { type = "string", description = "File; default: project." },
+      query = { type = "string", description = "Part of the name." },
       limit = limit,
     }),
     read_only = true,
@@ -161,14 +112,10 @@ return {
   {
     name = "rename",
     title = "Rename a symbol",
-    description = "Renames a symbol in all files of the project, by a language server of the user's "
-      .. "editor: every use of it and nothing else. Use it rather than replacing text file by file. "
-      .. "The user reviews the changes. Files are not renamed.",
+    description = "Renames a symbol in all files. Prefer it to replacing text.",
     parameters = object(
       { "path", "line", "new_name" },
-      at_place({
-        new_name = { type = "string", minLength = 1, description = "What it is to be called." },
-      })
+      at_place({ new_name = { type = "string", minLength = 1, description = "New name." } })
     ),
     kind = "edit",
     handler = handler("rename", "rename"),
@@ -176,10 +123,7 @@ return {
   {
     name = "code_actions",
     title = "List code actions",
-    description = "Lists what the language servers of the user's editor offer to do about some lines, by "
-      .. "title: fixes of errors and warnings, missing imports, refactorings. Use it when there is a "
-      .. "diagnostic, or to organize imports. `code_action` carries one out. With `symbol` or "
-      .. "`column` it is about that place alone, else about whole lines.",
+    description = "Lists fixes and refactorings for some lines. Use it on diagnostics.",
     parameters = object({ "path", "line" }, at_range()),
     read_only = true,
     kind = "read",
@@ -188,16 +132,11 @@ return {
   {
     name = "code_action",
     title = "Carry out a code action",
-    description = "Carries out one of the code actions that `code_actions` lists, for the same place. "
-      .. "The user reviews the changes. What does not come down to changed files is refused.",
+    description = "Applies an action that code_actions lists for the same place, for review.",
     parameters = object(
       { "path", "line", "title" },
       at_range({
-        title = {
-          type = "string",
-          minLength = 1,
-          description = "The title, exactly as `code_actions` has it.",
-        },
+        title = { type = "string", minLength = 1, description = "Its exact title." },
       })
     ),
     kind = "edit",

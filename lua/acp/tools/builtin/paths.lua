@@ -6,7 +6,7 @@
 local M = {}
 
 --- The description of a path in the schemas.
-M.WORDS = "Path of the file: absolute, or relative to the session's folder."
+M.WORDS = "Absolute, or from the session's folder."
 
 --- Extensions of compressed files that plugins unpack on reading; a small file may become huge.
 local PACKED = {}
@@ -77,6 +77,16 @@ function M.is_inside(ctx, path)
     table.insert(folders, led(root))
   end
   return real ~= nil and is_in(real, folders)
+end
+
+--- Returns whether an agent may see a buffer's text unasked: the file is in the session's folders, or
+--- the buffer has none.
+---@param ctx acp.ToolContext
+---@param buf integer
+---@return boolean
+function M.may_show(ctx, buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  return name == "" or M.is_inside(ctx, name)
 end
 
 --- Returns the absolute path an agent refers to, or why it must not be accessed.

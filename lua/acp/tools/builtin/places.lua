@@ -90,18 +90,20 @@ local function selection(_, ctx)
   local cursor = vim.api.nvim_win_get_cursor(win)
   local row, column = cursor[1] or 1, cursor[2] or 0
   local line = vim.api.nvim_buf_get_lines(buf, row - 1, row, false)[1] or ""
-  local chosen = selection_of(win)
+  local may_show = paths.may_show(ctx, buf)
+  local chosen = may_show and selection_of(win) or nil
   local note = nil ---@type string?
-  if not chosen then
+  if not may_show then
+    note = "This file is outside the session's folders: its text is not shown. The user can allow "
+      .. "it with the config key permissions.allowed_dirs."
+  elseif not chosen then
     note = "Nothing has been selected in this file yet."
   elseif not chosen.active then
     note = "This is the last selection; it is no longer active."
   end
   if chosen and chosen.truncated then
     note = (note and note .. " " or "")
-      .. ("Its text is cut: read the rest with read_buffer, up to line %d."):format(
-        chosen["end"].line
-      )
+      .. ("Its text is cut: read the file, up to line %d, for the rest."):format(chosen["end"].line)
   end
   return {
     path = name ~= "" and name or nil,
@@ -111,7 +113,7 @@ local function selection(_, ctx)
     mode = is_here and vim.api.nvim_get_mode().mode or "n",
     has_focus = is_here,
     cursor = { line = row, column = column + 1 },
-    line_text = (texts.cut(line, MAX_LINE)),
+    line_text = may_show and texts.cut(line, MAX_LINE) or nil,
     visible = { line = vim.fn.line("w0", win), end_line = vim.fn.line("w$", win) },
     selection = chosen,
     note = note,
@@ -199,11 +201,7 @@ return {
   {
     name = "selection",
     title = "Cursor and selection",
-    description = "Returns where the user is in Neovim: the file of their window (not the chat), "
-      .. "the cursor, the lines on the screen, and the text they have selected (in visual mode, or "
-      .. 'last). Use it when the user says "this", "here", "the selected code" or "this '
-      .. 'function". Lines and columns are counted from 1, columns in bytes; the end of a '
-      .. "selection is its last character.",
+    description = 'Returns the user\'s file, cursor and selection. Use it for "this".',
     kind = "read",
     read_only = true,
     handler = selection,
@@ -211,10 +209,7 @@ return {
   {
     name = "navigate",
     title = "Show a place",
-    description = "Shows the user a place in a file, in a window beside the chat, and highlights it "
-      .. "for a moment. The focus stays where it is. Use it to point at what you are speaking of, "
-      .. "or when the user asks where something is; one place at a time. While the user is typing "
-      .. "nothing moves: then the answer has shown = false, which is no error.",
+    description = "Shows the user a place in a file, without taking the focus. Use it to point at code.",
     kind = "other",
     permission = "ask",
     parameters = {
@@ -224,21 +219,21 @@ return {
         line = {
           type = "integer",
           minimum = 1,
-          description = "The line, counted from 1. Default: where the user was last in this file.",
+          description = "From 1. Default: the user's last.",
         },
         column = {
           type = "integer",
           minimum = 1,
-          description = "The column in the line, in bytes, counted from 1. Default: 1.",
+          description = "In bytes, from 1.",
         },
         end_line = {
           type = "integer",
           minimum = 1,
-          description = "The last line of what is to be shown. Default: line.",
+          description = "Last line.",
         },
         highlight = {
           type = "boolean",
-          description = "Highlight the lines for a moment. Default: true.",
+          description = "Default: true.",
         },
       },
       required = { "path" },

@@ -95,17 +95,11 @@ local function ask(args, ctx)
   return { answer = "given", text = content and content.answer or "" }
 end
 
-local NO_ANSWER = " If it is declined or dismissed, do not guess: go on without it, or stop."
-
 return {
   {
     name = "confirm",
     title = "Ask for confirmation",
-    description = "Asks the user to confirm one action before you take it, and waits for the "
-      .. "answer: yes, no, or dismissed (neither: treat it as no). Use it before what is hard to "
-      .. "undo or reaches beyond the project: deleting, publishing, deploying, sending, spending. "
-      .. "Not for what the user has asked for in so many words, and not for edits: those can be "
-      .. "reviewed.",
+    description = "Asks the user yes or no. Use it before what cannot be undone.",
     kind = "other",
     read_only = true,
     permission = "allow",
@@ -115,17 +109,16 @@ return {
         action = {
           type = "string",
           minLength = 1,
-          description = "What you are about to do, as a short sentence or question.",
+          description = "What you will do.",
         },
         details = {
           type = "string",
-          description = "What the user should know to decide: the command, what is affected, "
-            .. "whether it can be undone.",
+          description = "What it affects.",
         },
         importance = {
           type = "string",
           enum = { "low", "medium", "high", "critical" },
-          description = "How much depends on it; it is told to the user.",
+          description = "Shown to the user.",
         },
       },
       required = { "action" },
@@ -136,41 +129,28 @@ return {
   {
     name = "choose",
     title = "Let the user choose",
-    description = "Lets the user choose one of some options, or any of them, and waits for the "
-      .. "answer. Use it when there are several good ways and the choice is a matter of what the "
-      .. "user wants; put the one you recommend first and say why in its description."
-      .. NO_ANSWER,
+    description = "Lets the user choose. Use it for matters of taste.",
     kind = "other",
     read_only = true,
     permission = "allow",
     parameters = {
       type = "object",
       properties = {
-        question = { type = "string", minLength = 1, description = "What is to be chosen." },
+        question = { type = "string", minLength = 1, description = "The question." },
         options = {
           type = "array",
           minItems = 2,
           maxItems = 50,
-          description = "What there is to choose from: texts, or objects with more to say.",
+          description = "Texts or objects.",
           items = {
             anyOf = {
               { type = "string", minLength = 1 },
               {
                 type = "object",
                 properties = {
-                  value = {
-                    type = "string",
-                    minLength = 1,
-                    description = "What comes back to you.",
-                  },
-                  label = {
-                    type = "string",
-                    description = "What the user reads. Default: the value.",
-                  },
-                  description = {
-                    type = "string",
-                    description = "What it means, in a few words.",
-                  },
+                  value = { type = "string", minLength = 1 },
+                  label = { type = "string" },
+                  description = { type = "string" },
                 },
                 required = { "value" },
                 additionalProperties = false,
@@ -180,7 +160,7 @@ return {
         },
         multiple = {
           type = "boolean",
-          description = "Any number of them can be chosen. Default: false.",
+          description = "Allow several.",
         },
       },
       required = { "question", "options" },
@@ -191,11 +171,7 @@ return {
   {
     name = "ask",
     title = "Ask the user",
-    description = "Asks the user one question that is answered in their own words, and waits for "
-      .. "the answer. Use it for what only the user can know: a name, a version, an intention. For "
-      .. "yes or no use confirm, for a few options choose; look for what the files can tell you "
-      .. "yourself."
-      .. NO_ANSWER,
+    description = "Asks the user. Use it for what only they can know.",
     kind = "other",
     read_only = true,
     permission = "allow",
@@ -205,9 +181,9 @@ return {
         question = { type = "string", minLength = 1, description = "The question." },
         placeholder = {
           type = "string",
-          description = "A hint beside the field: an example, or the form of the answer.",
+          description = "Example.",
         },
-        default = { type = "string", description = "What stands in the field at first." },
+        default = { type = "string", description = "Initial text." },
       },
       required = { "question" },
       additionalProperties = false,

@@ -17,18 +17,23 @@ local function positive(number)
   return number and number > 0 and number or nil
 end
 
-local function told(item, cwd)
-  local name = item.bufnr > 0
-    and vim.api.nvim_buf_is_valid(item.bufnr)
-    and vim.api.nvim_buf_get_name(item.bufnr)
+--- Converts an item for the agent; the text of a file outside the session's folders is left out.
+---@param shows table<integer, boolean> Whether a buffer's text may be shown, as far as known.
+local function told(item, ctx, shows)
+  local buf = item.bufnr > 0 and vim.api.nvim_buf_is_valid(item.bufnr) and item.bufnr
+  local name = buf and vim.api.nvim_buf_get_name(buf)
+  if buf and shows[buf] == nil then
+    shows[buf] = paths.may_show(ctx, buf)
+  end
+  local may_show = not buf or shows[buf]
   return {
-    path = name and name ~= "" and paths.shown(cwd, name) or nil,
+    path = name and name ~= "" and paths.shown(ctx.cwd, name) or nil,
     line = positive(item.lnum),
     column = positive(item.col),
     end_line = positive(item.end_lnum),
     end_column = positive(item.end_col),
     type = WORDS[item.type:upper()],
-    text = (texts.cut(vim.trim(item.text), MAX_TEXT)),
+    text = may_show and texts.cut(vim.trim(item.text), MAX_TEXT) or nil,
   }
 end
 
@@ -39,9 +44,9 @@ local function get_quickfix(args, ctx)
   local list = not args.location_list and vim.fn.getqflist(what)
     or win and vim.fn.getloclist(win, what)
     or { items = {}, title = "", idx = 0 }
-  local items, total = {}, #list.items
+  local items, total, shows = {}, #list.items, {}
   for at = 1, math.min(total, args.limit or LIMIT) do
-    items[at] = told(list.items[at], ctx.cwd)
+    items[at] = told(list.items[at], ctx, shows)
   end
   local name = args.location_list and "location list" or "quickfix list"
   return {
@@ -116,16 +121,14 @@ local function set_quickfix(args, ctx)
 end
 
 local position = function(what)
-  return { type = "integer", minimum = 1, description = what .. ", counted from 1." }
+  return { type = "integer", minimum = 1, description = what .. ", from 1." }
 end
 
 return {
   {
     name = "get_quickfix",
     title = "Read the quickfix list",
-    description = "Returns the quickfix list, or the location list of the user's window: the places "
-      .. "that the user is going through, such as the errors of :make, matches of :grep or "
-      .. 'references. Use it when the user speaks of "the errors", "the matches" or "the list".',
+    description = 'Returns the quickfix list. Use it for "the errors", "the matches" or "the list".',
     kind = "read",
     read_only = true,
     parameters = {
@@ -133,13 +136,13 @@ return {
       properties = {
         location_list = {
           type = "boolean",
-          description = "The location list of the user's window instead. Default: false.",
+          description = "The window's location list.",
         },
         limit = {
           type = "integer",
           minimum = 1,
           maximum = 5000,
-          description = ("How many items come back at most. Default: %d."):format(LIMIT),
+          description = ("Maximum. Default: %d."):format(LIMIT),
         },
       },
       additionalProperties = false,
@@ -149,9 +152,7 @@ return {
   {
     name = "set_quickfix",
     title = "Set the quickfix list",
-    description = "Gives the user a list of places to go through with :cnext, as Neovim's quickfix "
-      .. "list. Use it instead of a long list of files and lines in your answer: findings of a "
-      .. "review, places still to be changed, search results. The list before it is kept (:colder).",
+    description = "Gives the user a list of places to go through. Use it instead of listing many in text.",
     kind = "other",
     permission = "ask",
     parameters = {
@@ -161,33 +162,33 @@ return {
           type = "array",
           minItems = 1,
           maxItems = 1000,
-          description = "The places, in the order in which the user shall go through them.",
+          description = "The places, in order.",
           items = {
             type = "object",
             properties = {
               path = { type = "string", minLength = 1, description = paths.WORDS },
-              line = position("The line"),
-              column = position("The column in bytes"),
-              end_line = position("The last line"),
-              end_column = position("The column after the last one, in bytes"),
+              line = position("Line"),
+              column = position("Column in bytes"),
+              end_line = position("Last line"),
+              end_column = position("Column after the last, in bytes"),
               text = {
                 type = "string",
-                description = "What there is to know about this place, in one line.",
+                description = "One line about it.",
               },
               type = {
                 type = "string",
                 enum = { "error", "warning", "info", "note", "hint" },
-                description = "What kind of finding it is. Default: none.",
+                description = "Default: none.",
               },
             },
             required = { "path" },
             additionalProperties = false,
           },
         },
-        title = { type = "string", description = "What the list is, in a few words." },
+        title = { type = "string", description = "Of the list." },
         open = {
           type = "boolean",
-          description = "Open the quickfix window, too; the cursor stays where it is. Default: false.",
+          description = "Open its window.",
         },
       },
       required = { "items" },

@@ -210,7 +210,7 @@ impl<'a> Pen<'a> {
             ToolStatus::InProgress => "◐",
             ToolStatus::Completed => "✓",
             ToolStatus::Failed => "✗",
-            ToolStatus::Cancelled => "⊘",
+            ToolStatus::Cancelled | ToolStatus::Rejected => "⊘",
         };
         // Consecutive calls form one list.
         if !self.is_in_list(depth) {

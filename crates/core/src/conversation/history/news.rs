@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 
 #[derive(Debug, Default)]
-pub struct News {
+pub struct Unwritten {
     changed: BTreeSet<usize>,
     ready: BTreeSet<usize>,
 }
 
-impl News {
+impl Unwritten {
     /// Marks an entry as new or changed.
     pub fn touch(&mut self, index: usize) {
         if !self.ready.contains(&index) {

@@ -62,6 +62,7 @@ fn kept_status(status: ToolStatus) -> KeptStatus {
         ToolStatus::Completed => KeptStatus::Completed,
         ToolStatus::Failed => KeptStatus::Failed,
         ToolStatus::Cancelled => KeptStatus::Cancelled,
+        ToolStatus::Rejected => KeptStatus::Rejected,
     }
 }
 
@@ -69,6 +70,7 @@ fn status(status: KeptStatus) -> ToolStatus {
     match status {
         KeptStatus::Completed => ToolStatus::Completed,
         KeptStatus::Failed => ToolStatus::Failed,
+        KeptStatus::Rejected => ToolStatus::Rejected,
         KeptStatus::Pending | KeptStatus::InProgress | KeptStatus::Cancelled => {
             ToolStatus::Cancelled
         }

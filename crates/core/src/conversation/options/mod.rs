@@ -3,15 +3,17 @@
 //!
 //! Invariants: until the agent has answered, the value requested last is shown; a refused change
 //! leaves the agent's value. While a session's options are unknown no change is requested: it is
-//! kept.
+//! kept. The config's values, then the remembered ones, are requested one after another, because a
+//! model may change which values other options have; no prompt is sent before.
 
 #[cfg(test)]
 mod props;
 mod wire;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use crate::spine::event::Defaults;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Timer;
 use acp::client::ConfigValue;
@@ -22,10 +24,19 @@ use acp::{self, Purpose, SessionOption};
 pub enum Setting {
     /// A mode, by its id or name.
     Mode(String),
+    /// A model, by its id or name.
+    Model(String),
     /// The mode after the session's current one; after the last one, the first.
     NextMode,
     /// An option by its id, and a value by its id or name.
     Option { id: String, value: ConfigValue },
+}
+
+/// Where a value comes from that is requested without the user's doing, with its key there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    Config(String),
+    Remembered(String),
 }
 
 /// The options of a session.
@@ -43,6 +54,10 @@ pub struct Options {
     choosing: Option<(Change, Token<Timer>)>,
     /// Changes to request once the session is open.
     wishes: Vec<Setting>,
+    /// The config's values that have not been requested, then the remembered ones.
+    defaults: VecDeque<(Source, Setting)>,
+    /// The change to one of them that the agent has not answered.
+    asked_default: Option<u64>,
     /// Ids of the options the user has set: kept when the agent is restarted.
     chosen: BTreeSet<String>,
     /// Their values before the restart.
@@ -66,7 +81,7 @@ struct Change {
 
 /// Changes of a session's options since the last report.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct News {
+pub struct OptionChanges {
     /// The ids of options whose shown value changed, or that were removed.
     pub changed: Vec<String>,
     /// Lines for the transcript.
@@ -81,6 +96,42 @@ pub struct Line {
 }
 
 impl Options {
+    /// Returns the options of a session with values of the config, and remembered ones for the
+    /// other options.
+    pub fn with(config: &Defaults, remembered: &Defaults) -> Self {
+        let config = wishes(config).map(|(key, wish)| (Source::Config(key), wish));
+        let remembered = wishes(remembered).map(|(key, wish)| (Source::Remembered(key), wish));
+        Self {
+            defaults: config.chain(remembered).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the config's values are still to be set before a prompt is sent.
+    pub fn is_setting_up(&self) -> bool {
+        self.is_known && (self.asked_default.is_some() || !self.defaults.is_empty())
+    }
+
+    /// Takes the next value, first of the config, that the option does not have; what the user has
+    /// chosen stays, and the value that the option got before.
+    ///
+    /// # Errors
+    /// The source, and a sentence, if the agent has no such option or value.
+    fn take_default(&mut self) -> Option<Result<(SessionOption, ConfigValue), (Source, String)>> {
+        while let Some((key, wish)) = self.defaults.pop_front() {
+            match self.meant(&wish) {
+                Err(why) => return Some(Err((key, why))),
+                Ok((option, _)) if self.chosen.contains(&option.id) => {}
+                Ok((option, value)) if option.value == value => {
+                    // A session that is continued without this value gets it again.
+                    self.chosen.insert(option.id);
+                }
+                Ok(found) => return Some(Ok(found)),
+            }
+        }
+        None
+    }
+
     /// Returns the options with their current or requested values.
     pub fn shown(&self) -> &Arc<[SessionOption]> {
         &self.shown
@@ -122,6 +173,7 @@ impl Options {
             self.carried = kept;
         }
         self.is_known = false;
+        self.asked_default = None;
         self.by_user.clear();
     }
 
@@ -145,6 +197,16 @@ impl Options {
             None => self.held.push(SessionOption::bare_mode(mode)),
         }
         self.refresh();
+    }
+
+    /// Applies a permission that the user gave: some agents name an option after the mode that it
+    /// leads to, and do not report the change.
+    pub fn allowed(&mut self, option: &str) {
+        let modes = Purpose::Mode.find(&self.held).into_iter();
+        let mut modes = modes.flat_map(|known| &known.choices);
+        if modes.any(|mode| mode.id == option) {
+            self.mode_is(option.to_owned());
+        }
     }
 
     /// Applies the complete list of config options.
@@ -179,6 +241,11 @@ impl Options {
             Setting::Mode(mode) => {
                 let option = self.of(Purpose::Mode).ok_or_else(no_modes)?;
                 (option, ConfigValue::Id(mode.clone()))
+            }
+            Setting::Model(model) => {
+                let option = self.of(Purpose::Model);
+                let option = option.ok_or("The agent has no models to choose from.")?;
+                (option, ConfigValue::Id(model.clone()))
             }
             Setting::NextMode => {
                 let option = self.of(Purpose::Mode).ok_or_else(no_modes)?;
@@ -250,10 +317,14 @@ impl Options {
             .iter()
             .position(|change| change.number == number)?;
         let change = self.asked.remove(at);
+        let is_default = self.asked_default.take_if(|asked| *asked == number);
+        let is_default = is_default.is_some();
         let option = self.held.iter().find(|option| option.id == change.option);
         let option = option.cloned()?;
         if let Ok(config) = answer {
-            self.by_user.insert(change.option.clone());
+            if !is_default {
+                self.by_user.insert(change.option.clone());
+            }
             match config {
                 Some(config) => {
                     self.held = acp::with_config(std::mem::take(&mut self.held), config)
@@ -290,8 +361,8 @@ impl Options {
     }
 
     /// Returns the changes since the last call.
-    fn news(&mut self) -> Option<News> {
-        let mut news = News::default();
+    fn news(&mut self) -> Option<OptionChanges> {
+        let mut news = OptionChanges::default();
         if !Arc::ptr_eq(&self.told, &self.shown) {
             let is_in = |list: &[SessionOption], option: &SessionOption| list.contains(option);
             let came = self
@@ -313,7 +384,7 @@ impl Options {
                 news.lines.extend(line);
             }
         }
-        (news != News::default()).then_some(news)
+        (news != OptionChanges::default()).then_some(news)
     }
 
     /// Returns a line for the transcript about a change of mode or model that it does not yet
@@ -336,6 +407,20 @@ impl Options {
             is_users,
         })
     }
+}
+
+/// Returns the values as changes, with their keys.
+fn wishes(defaults: &Defaults) -> impl Iterator<Item = (String, Setting)> {
+    let mode = defaults.mode.clone().map(Setting::Mode);
+    let model = defaults.model.clone().map(Setting::Model);
+    // The model comes first: it may decide what else there is.
+    let named = [("model", model), ("mode", mode)].into_iter();
+    let named = named.filter_map(|(key, wish)| Some((key.to_owned(), wish?)));
+    let others = defaults.options.iter().map(|(id, value)| {
+        let (id, value) = (id.clone(), value.clone());
+        (format!("options.{id}"), Setting::Option { id, value })
+    });
+    named.chain(others)
 }
 
 /// Returns the value in the option's form: the id of a choice that is given by id or name, or a

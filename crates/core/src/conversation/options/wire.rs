@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::Setting;
+use super::{Setting, Source};
 use crate::conversation::Conversation;
 use crate::conversation::agent::Call;
 use crate::conversation::jobs::TimerJob;
@@ -50,7 +50,9 @@ impl Conversation {
                 }
             }
             Ok((option, value)) if option.value == value => {}
-            Ok((option, value)) => self.ask_option(key, &option, value, fx),
+            Ok((option, value)) => {
+                self.ask_option(key, &option, value, fx);
+            }
         }
     }
 
@@ -88,20 +90,52 @@ impl Conversation {
         for wish in wishes {
             self.set_option(key, wish, fx);
         }
+        self.ask_default_option(key, fx);
     }
 
+    /// Requests the next value of the config or a remembered one, unless the agent has not answered
+    /// the last one.
+    pub(crate) fn ask_default_option(&mut self, key: SessionKey, fx: &mut Effects) {
+        while let Some(session) = self.sessions.get_mut(&key) {
+            let options = &mut session.options;
+            if !options.is_known() || options.asked_default.is_some() {
+                return;
+            }
+            match options.take_default() {
+                None => return,
+                Some(Ok((option, value))) => {
+                    let number = self.ask_option(key, &option, value, fx);
+                    if let Some(session) = self.sessions.get_mut(&key) {
+                        session.options.asked_default = number;
+                    }
+                }
+                Some(Err((source, why))) => {
+                    let agent = &session.spec.name;
+                    let text = match source {
+                        Source::Config(key) => {
+                            format!("`agents.{agent}.{key}` in the configuration: {why}")
+                        }
+                        Source::Remembered(key) => {
+                            format!("`{key}` as remembered for the agent \"{agent}\": {why}")
+                        }
+                    };
+                    session.transcript.notice(Level::Warn, text);
+                }
+            }
+        }
+    }
+
+    /// Requests a change; returns its number.
     fn ask_option(
         &mut self,
         key: SessionKey,
         option: &SessionOption,
         value: ConfigValue,
         fx: &mut Effects,
-    ) {
-        let Some(session) = self.sessions.get_mut(&key) else {
-            return;
-        };
+    ) -> Option<u64> {
+        let session = self.sessions.get_mut(&key)?;
         let (Some(agent), Some(id)) = (session.agent, session.id.clone()) else {
-            return;
+            return None;
         };
         let change = session.options.ask(&option.id, value.clone());
         let call = Call::SetOption {
@@ -121,6 +155,7 @@ impl Conversation {
                 self.request(agent, call, params, fx)
             }
         };
+        Some(change)
     }
 
     /// Handles the answer to a change: the agent's options, a bare confirmation, or a refusal.
@@ -147,6 +182,7 @@ impl Conversation {
             let text = format!("The agent \"{agent}\" keeps the {name} \"{value}\": {why}.");
             fx.push(notify(Level::Warn, text));
         }
+        self.ask_default_option(key, fx);
     }
 
     /// Announces changes of the sessions' options.

@@ -13,7 +13,7 @@ use acp::{ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 impl Transcript {
     /// Merges a message about a tool call into the entry with its id, which is created if missing.
     pub fn tool(&mut self, patch: ToolCallPatch) -> usize {
-        let parent = patch.parent();
+        let parent = patch.parent.clone();
         if let Some(&index) = self.tools.get(&patch.id) {
             if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
                 let before = tool.status;
@@ -93,6 +93,15 @@ impl Transcript {
         }
     }
 
+    /// Returns the parent of the tool call with an id.
+    pub fn find_parent(&self, id: &ToolCallId) -> Option<&ToolCall> {
+        let parent = self.family.parent(*self.tools.get(id)?)?;
+        match self.entries.get(parent)? {
+            Entry::Tool(tool) => Some(tool),
+            _ => None,
+        }
+    }
+
     /// Returns the tool call with an id, and its entry's index.
     pub fn tool_mut(&mut self, id: &ToolCallId) -> Option<(usize, &mut ToolCall)> {
         let index = *self.tools.get(id)?;
@@ -127,6 +136,28 @@ impl Transcript {
                 self.news.settle(index);
                 self.dirty.extend(self.family.above(index));
             }
+        }
+    }
+
+    /// Marks a tool call as rejected, unless it was completed; or as pending again, because its
+    /// agent asks once more.
+    pub fn decide_tool(&mut self, id: &ToolCallId, to: ToolStatus) {
+        let Some(&index) = self.tools.get(id) else {
+            return;
+        };
+        let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
+            return;
+        };
+        let is_news = match to {
+            ToolStatus::Rejected => tool.status != ToolStatus::Completed,
+            _ => tool.status == ToolStatus::Rejected,
+        };
+        if is_news {
+            self.progress.tool(index, Some(tool.status), to);
+            tool.status = to;
+            self.touch(index);
+            self.settle_tool(index);
+            self.dirty.extend(self.family.above(index));
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::form::{Ask, Form};
 use crate::model::Model;
 use crate::questions::elicitation::{Elicitation, Importance};
-use crate::spine::asker::{Asker, Step};
+use crate::spine::asker::{Asker, ToolRequest};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
@@ -32,7 +32,7 @@ impl Model {
             fx.push(log(Level::Debug, line));
             return fx.push(answer(id, number, Err("cancelled".into())));
         };
-        let step = Step::Handler(number);
+        let step = ToolRequest::Handler(number);
         let wait = match &ask {
             ToolAsk::Read { .. } | ToolAsk::Write { .. } => Wait::Files,
             ToolAsk::Form { .. } => Wait::User,
@@ -73,7 +73,7 @@ impl Model {
     fn tool_is_answered(
         &mut self,
         id: ToolUseId,
-        step: Step,
+        step: ToolRequest,
         result: Result<Json, RpcError>,
         fx: &mut Effects,
     ) {
@@ -82,8 +82,8 @@ impl Model {
             return;
         }
         match step {
-            Step::Call => self.use_is_decided(id, result, fx),
-            Step::Handler(number) => {
+            ToolRequest::Call => self.use_is_decided(id, result, fx),
+            ToolRequest::Handler(number) => {
                 let result = result.map_err(|error| error.message);
                 fx.push(answer(id, number, result));
             }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use crate::model::Model;
 use crate::questions::permission::Permission;
 use crate::render::toolcall::ToolCall;
-use crate::spine::asker::{Asker, Step};
+use crate::spine::asker::{Asker, ToolRequest};
 use crate::spine::cx::Effects;
 use crate::spine::ids::ToolUseId;
 use crate::spine::tool::ToolResult;
@@ -31,7 +31,7 @@ impl Model {
         let Some(of) = self.tools.uses.get_mut(&id) else {
             return;
         };
-        of.open.insert(Step::Call, Wait::User);
+        of.open.insert(ToolRequest::Call, Wait::User);
         let always = format!("Always allow {} in this session", of.title());
         let session = of.session;
         let option = |id: &str, name: &str, kind| PermissionOption {
@@ -45,7 +45,7 @@ impl Model {
             option(REJECT, "Reject", OptionKind::RejectOnce),
         ];
         self.tools.mind_the_clock(id, fx);
-        let asker = Asker::Tool(id, Step::Call);
+        let asker = Asker::Tool(id, ToolRequest::Call);
         let permission = Permission::of_tool(options, call);
         self.ask_permission(session, asker, entry, permission, fx);
     }

@@ -13,7 +13,7 @@ use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::{Progress, ToolPermission, ToolResult};
 use crate::tools::clock::Clock;
-use crate::tools::uses::{Stage, Use};
+use crate::tools::uses::{Use, UseStage};
 use acp::ToolStatus;
 
 impl Model {
@@ -31,7 +31,7 @@ impl Model {
         let mut begun = Use::new(session, name, spec);
         let is_served = self.takes_tool_uses(session);
         if !is_served {
-            begun.stage = Stage::Dropped;
+            begun.stage = UseStage::Dropped;
         }
         let is_announced = self.find_twin(&begun).is_some();
         self.tools.uses.insert(id, begun);
@@ -59,8 +59,8 @@ impl Model {
         used.clock = Clock::new(spec.as_ref().and_then(|spec| spec.limit_ms));
         used.spec = spec.clone();
         used.name = name;
-        let is_dropped = used.stage == Stage::Dropped;
-        used.stage = Stage::Asked;
+        let is_dropped = used.stage == UseStage::Dropped;
+        used.stage = UseStage::Asked;
         let (arguments, wrong) = match arguments {
             Ok(arguments) => (arguments, None),
             Err(words) => (Map::new(), Some(words)),
@@ -128,7 +128,7 @@ impl Model {
         let Some(of) = self.tools.uses.get_mut(&id) else {
             return;
         };
-        of.stage = Stage::Running;
+        of.stage = UseStage::Running;
         let (session, name) = (of.session, of.name.clone());
         let arguments = of.arguments.clone().unwrap_or_default();
         let roots = self
@@ -194,8 +194,8 @@ impl Model {
         for &id in &ids {
             match self.tools.uses.get_mut(&id) {
                 Some(of) if of.is_complete() => self.cancel_use(id, fx),
-                Some(of) if of.stage == Stage::Coming => {
-                    of.stage = Stage::Dropped;
+                Some(of) if of.stage == UseStage::Coming => {
+                    of.stage = UseStage::Dropped;
                     self.show_use(id, ToolStatus::Cancelled, None);
                 }
                 _ => {}

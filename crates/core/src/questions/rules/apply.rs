@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::asked::Asked;
 use super::{Rules, Verdict};
-use crate::questions::permission::{Permission, Stage};
+use crate::questions::permission::{Permission, PermissionStage};
 use crate::questions::{End, Outcome, Outcomes, Question, Questions};
 use crate::spine::cx::{emit, log};
 use crate::spine::effect::{Announcement, Level};
@@ -56,7 +56,7 @@ impl Questions {
                 }
                 if let Some(permission) = self.permission_mut(id) {
                     let is_asked = permission.is_asked();
-                    permission.stage = Stage::Resolving { is_asked };
+                    permission.stage = PermissionStage::Resolving { is_asked };
                 }
                 out.push(Outcome::Resolve(Check {
                     question: id,
@@ -80,9 +80,9 @@ impl Questions {
             return;
         };
         permission.stage = match permission.stage {
-            Stage::Resolving { is_asked: true } => Stage::Asked,
-            Stage::Resolving { is_asked: false } => Stage::New,
-            Stage::New | Stage::Asked => return,
+            PermissionStage::Resolving { is_asked: true } => PermissionStage::Asked,
+            PermissionStage::Resolving { is_asked: false } => PermissionStage::New,
+            PermissionStage::New | PermissionStage::Asked => return,
         };
         let rules = &self.rules;
         let is_same = |by: &[usize]| facts.asked.to_resolve(rules, by) == check.paths;
@@ -108,11 +108,12 @@ impl Questions {
 
     /// Returns the questions whose rules must be consulted again after a tool call changed.
     pub fn to_consult_again(&self, session: SessionKey, tool: &ToolCallId) -> Vec<QuestionId> {
-        let is_still = |permission: &Permission| permission.stage == Stage::Asked;
+        let is_still = |permission: &Permission| permission.stage == PermissionStage::Asked;
         let is_meant = |question: &&Question| {
-            question.is_about(session, tool) && question.permission().is_some_and(is_still)
+            !question.is_apart() && question.permission().is_some_and(is_still)
         };
-        let meant = self.iter().filter(is_meant).map(|question| question.id);
+        let meant = self.about(session, tool).filter(is_meant);
+        let meant = meant.map(|question| question.id);
         match self.rules.is_empty() {
             true => Vec::new(),
             false => meant.collect(),
@@ -137,7 +138,7 @@ impl Questions {
         let (Some(option), Some(&rule)) = (option.map(str::to_owned), rules.first()) else {
             return self.ask_user(id, facts, out);
         };
-        let Some(question) = self.take(|question| question.id == id) else {
+        let Some(question) = self.take(id) else {
             return;
         };
         let verb = match action {
@@ -164,7 +165,7 @@ impl Questions {
         if permission.is_asked() {
             return;
         }
-        permission.stage = Stage::Asked;
+        permission.stage = PermissionStage::Asked;
         self.touch();
         out.extend(tool.map(|tool| Outcome::Asked(session, tool)));
         let announcement = Announcement::PermissionRequested { session, id: id.0 };

@@ -138,7 +138,7 @@ impl Rules {
     }
 
     /// Decides about a request; `roots` are the session's folders.
-    fn decide(&self, asked: &Asked, roots: &[PathBuf]) -> Verdict {
+    pub fn decide(&self, asked: &Asked, roots: &[PathBuf]) -> Verdict {
         let hits = |action| {
             let mut rules = self.all.iter().filter(move |rule| rule.action == action);
             rules.find(|rule| rule.hits(asked, roots))

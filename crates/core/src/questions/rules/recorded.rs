@@ -22,9 +22,10 @@ macro_rules! recording {
     };
 }
 
-const RECORDINGS: [(&str, &str); 10] = [
+const RECORDINGS: [(&str, &str); 11] = [
     recording!("claude"),
     recording!("codex"),
+    recording!("codex2.ask"),
     recording!("gemini"),
     recording!("opencode"),
     recording!("cline"),
@@ -88,7 +89,7 @@ fn requests_of_real_agents_are_understood() {
     ]);
     let allowed = ["Allow([1])"].as_slice();
     // A command with a subshell is not understood; no rule matches the second file.
-    for agent in ["claude", "codex", "gemini", "opencode"] {
+    for agent in ["claude", "codex", "codex2.ask", "gemini", "opencode"] {
         let got = recorded(&list, agent);
         assert_eq!(got, [allowed, &["Ask"; 2]].concat(), "{agent}");
     }

@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 32;
 
 /// The relation of a line to the leaf before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum LineRole {
     /// It continues the leaf.
     Join,
     /// It begins a leaf.
@@ -74,8 +74,11 @@ struct Fence {
 
 impl Scanner {
     /// Applies the next line, given without its line end.
-    pub fn step(&mut self, line: &str) -> Step {
-        let cursor = Cursor::new(line);
+    pub fn step(&mut self, line: &str) -> LineRole {
+        self.step_at(Cursor::new(line))
+    }
+
+    fn step_at(&mut self, cursor: Cursor) -> LineRole {
         if cursor.is_blank() {
             return self.blank();
         }
@@ -89,22 +92,22 @@ impl Scanner {
             Leaf::Fence(fence) if inside => {
                 if fence.is_closed_by(&cursor, self.items.last().copied().unwrap_or(0)) {
                     self.leaf = Leaf::None;
-                    return Step::Close;
+                    return LineRole::Close;
                 }
-                return Step::Body {
+                return LineRole::Body {
                     indent: fence.indent,
                 };
             }
             Leaf::Html(end) if inside => {
-                if end.is_in(line) {
+                if end.is_in(cursor.line()) {
                     self.leaf = Leaf::None;
                 }
-                return Step::Plain;
+                return LineRole::Plain;
             }
             _ => {}
         }
         if self.continues(&cursor, open) {
-            return Step::Join;
+            return LineRole::Join;
         }
         self.items.truncate(open);
         self.outer = open;
@@ -164,21 +167,21 @@ impl Scanner {
         text
     }
 
-    fn blank(&mut self) -> Step {
+    fn blank(&mut self) -> LineRole {
         match &self.leaf {
-            Leaf::Fence(fence) => Step::Body {
+            Leaf::Fence(fence) => LineRole::Body {
                 indent: fence.indent,
             },
-            Leaf::Html(End::Raw | End::Text(_)) => Step::Plain,
-            Leaf::Indented => Step::Join,
+            Leaf::Html(End::Raw | End::Text(_)) => LineRole::Plain,
+            Leaf::Indented => LineRole::Join,
             Leaf::EmptyItem => {
                 self.items.pop();
                 self.leaf = Leaf::None;
-                Step::Join
+                LineRole::Join
             }
             _ => {
                 self.leaf = Leaf::None;
-                Step::Join
+                LineRole::Join
             }
         }
     }
@@ -207,7 +210,7 @@ impl Scanner {
             }
             Leaf::Table => inside && !cursor.begins_block(false),
             Leaf::Quote(inner) if inside && indent < 4 && cursor.starts_with('>') => {
-                inner.step(quoted(cursor));
+                inner.step_at(cursor.quoted());
                 true
             }
             Leaf::Quote(inner) => {
@@ -217,14 +220,14 @@ impl Scanner {
     }
 
     /// Applies a line that begins a leaf, possibly after markers of list items.
-    fn begin(&mut self, mut cursor: Cursor) -> Step {
+    fn begin(&mut self, mut cursor: Cursor) -> LineRole {
         loop {
             let indent = cursor
                 .column()
                 .saturating_sub(self.content(self.items.len()));
             if indent >= 4 {
                 self.leaf = Leaf::Indented;
-                return Step::Begin;
+                return LineRole::Begin;
             }
             match cursor.marker() {
                 Some(Marker { content, rest }) if self.items.len() < MAX_DEPTH => {
@@ -233,7 +236,7 @@ impl Scanner {
                         Some(rest) => cursor = rest,
                         None => {
                             self.leaf = Leaf::EmptyItem;
-                            return Step::Begin;
+                            return LineRole::Begin;
                         }
                     }
                 }
@@ -247,7 +250,7 @@ impl Scanner {
                 len,
                 indent: cursor.column(),
             });
-            return Step::Open {
+            return LineRole::Open {
                 info: start..cursor.line().len(),
                 indent: cursor.column(),
             };
@@ -259,7 +262,7 @@ impl Scanner {
                 depth: self.depth + 1,
                 ..Scanner::default()
             };
-            inner.step(quoted(&cursor));
+            inner.step_at(cursor.quoted());
             Leaf::Quote(Box::new(inner))
         } else if let Some(end) = html::start(cursor.rest()) {
             match end.is_in(cursor.rest()) {
@@ -271,7 +274,7 @@ impl Scanner {
                 cells: cursor.cells(),
             }
         };
-        Step::Begin
+        LineRole::Begin
     }
 
     /// Returns the column where the content of the innermost of `open` items starts.
@@ -279,13 +282,6 @@ impl Scanner {
         let innermost = open.checked_sub(1).and_then(|last| self.items.get(last));
         innermost.copied().unwrap_or(0)
     }
-}
-
-/// Returns the text after the mark of a block quote.
-fn quoted<'a>(cursor: &Cursor<'a>) -> &'a str {
-    let rest = cursor.rest();
-    let rest = rest.strip_prefix('>').unwrap_or(rest);
-    rest.strip_prefix(' ').unwrap_or(rest)
 }
 
 impl Fence {
@@ -307,12 +303,12 @@ mod tests {
         let got: String = text
             .lines()
             .map(|line| match scanner.step(line) {
-                Step::Join => 'j',
-                Step::Begin => 'b',
-                Step::Open { .. } => 'o',
-                Step::Body { .. } => '.',
-                Step::Close => 'c',
-                Step::Plain => 'p',
+                LineRole::Join => 'j',
+                LineRole::Begin => 'b',
+                LineRole::Open { .. } => 'o',
+                LineRole::Body { .. } => '.',
+                LineRole::Close => 'c',
+                LineRole::Plain => 'p',
             })
             .collect();
         assert_eq!(got, want, "{text}");
@@ -330,6 +326,11 @@ mod tests {
         check("a\n    b", "bj");
         check("> a\nlazy\n> b\n\n> c", "bjjjb");
         check("> a\n```\nb", "bo.");
+        // A tab after the mark is as wide as it is there.
+        check(">\ta\nlazy\n> b", "bjj");
+        check("  >\ta\nlazy", "bj");
+        check(">\t\ta\nb", "bb");
+        check("> >\ta\nlazy", "bj");
     }
 
     #[test]

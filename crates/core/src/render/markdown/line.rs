@@ -10,6 +10,8 @@ pub(super) struct Cursor<'a> {
     line: &'a str,
     offset: usize,
     column: usize,
+    /// The column of the text around a block quote where this line's first column is.
+    origin: usize,
 }
 
 /// The marker of a list item.
@@ -28,6 +30,30 @@ impl<'a> Cursor<'a> {
             line,
             offset: 0,
             column: 0,
+            origin: 0,
+        }
+        .skip_white()
+    }
+
+    /// Returns the position in the text after a block quote's mark, which is here.
+    ///
+    /// One column of white space belongs to the mark; a tab may be wider.
+    pub fn quoted(&self) -> Self {
+        let rest = self.rest();
+        let rest = rest.strip_prefix('>').unwrap_or(rest);
+        let origin = self.origin + self.column + 1;
+        let (line, column, origin) = match rest.strip_prefix('\t') {
+            Some(line) => (line, tab_width(origin) - 1, origin + 1),
+            None => match rest.strip_prefix(' ') {
+                Some(line) => (line, 0, origin + 1),
+                None => (rest, 0, origin),
+            },
+        };
+        Self {
+            line,
+            offset: 0,
+            column,
+            origin,
         }
         .skip_white()
     }
@@ -173,13 +199,17 @@ impl<'a> Cursor<'a> {
         for byte in self.rest().bytes() {
             match byte {
                 b' ' => self.column += 1,
-                b'\t' => self.column += 4 - self.column % 4,
+                b'\t' => self.column += tab_width(self.origin + self.column),
                 _ => break,
             }
             self.offset += 1;
         }
         self
     }
+}
+
+fn tab_width(column: usize) -> usize {
+    4 - column % 4
 }
 
 /// Returns the number of bytes of `line`'s indentation within its first `columns` columns.
@@ -189,7 +219,7 @@ pub(super) fn dedent(line: &str, columns: usize) -> usize {
         .take_while(|byte| {
             column += match byte {
                 b' ' => 1,
-                b'\t' => 4 - column % 4,
+                b'\t' => tab_width(column),
                 _ => return false,
             };
             column <= columns

@@ -50,9 +50,11 @@ pub struct Markdown {
     /// The last line has no end and is code, and whether it is highlighted.
     is_last_code: bool,
     is_last_lit: bool,
-    /// Total cost of all renders.
+    /// Total cost of all renders, and the number of texts they parsed.
     #[cfg(test)]
     spent: usize,
+    #[cfg(test)]
+    parses: usize,
 }
 
 /// A change of the list of lines: `removed` lines from `start` are replaced with `lines`.
@@ -165,6 +167,7 @@ impl Markdown {
                 break;
             }
         }
+        out.settle(&self.text);
         let done = out.lines.len();
         if self.dirty {
             out.lines.extend(self.tail.iter().skip(done).cloned());
@@ -182,6 +185,7 @@ impl Markdown {
         #[cfg(test)]
         {
             self.spent += _out.cost;
+            self.parses += _out.parses;
         }
     }
 

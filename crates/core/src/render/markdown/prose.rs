@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::code::groups as g;
@@ -227,7 +228,7 @@ impl<'a> Mapper<'a> {
         let range = std::mem::replace(&mut self.plain, 0..0);
         let mut start = range.start;
         while let Some(rest) = self.text.get(start..range.end)
-            && let Some(at) = rest.find("http")
+            && let Some(at) = memmem::find(rest.as_bytes(), b"http")
         {
             start += at;
             let url = address(rest.get(at..).unwrap_or_default());

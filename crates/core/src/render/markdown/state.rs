@@ -1,10 +1,13 @@
 //! Renders leaf by leaf: the state between two lines, and the effect of a line on it.
 //!
-//! Invariant: a state depends only on the text before `at`.
+//! Invariants: a state depends only on the text before `at`; the lines of leaves that are rendered
+//! together, because each parse has a price, are those of each leaf alone.
 
 use std::ops::Range;
 
-use super::blocks::{Scanner, Step};
+use memchr::memmem;
+
+use super::blocks::{LineRole, Scanner};
 use super::{line, prose};
 use crate::code::{self, groups, shift, span};
 use crate::spine::view::{Line, Span};
@@ -68,6 +71,11 @@ pub(super) fn content_end(text: &str, end: usize) -> usize {
 pub(super) struct Out {
     pub lines: Vec<Line>,
     pub cost: usize,
+    /// Complete leaves that follow those lines and are not rendered yet.
+    waiting: Range<usize>,
+    /// Number of texts that were parsed.
+    #[cfg(test)]
+    pub parses: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -78,6 +86,8 @@ pub(super) struct State {
     pub leaf: usize,
     /// The text the leaf must be parsed after.
     context: String,
+    /// The leaf is the rest of one that was split.
+    is_rest: bool,
     scanner: Scanner,
     pub fence: Option<Fence>,
     /// `at` is inside a line that is too long.
@@ -117,7 +127,7 @@ impl State {
             return false;
         }
         let held = match self.scanner.clone().step(line) {
-            Step::Join | Step::Begin if !finished => held_marks(line),
+            LineRole::Join | LineRole::Begin if !finished => held_marks(line),
             _ => "",
         };
         if held.len() == line.len() {
@@ -143,22 +153,28 @@ impl State {
         // A row needs only its table's head, not the rows above it.
         let in_table = self.scanner.in_table();
         let step = self.scanner.step(line);
-        if step == Step::Join {
+        if step == LineRole::Join {
             if in_table || range.start - self.leaf > MAX_LEAF {
                 let table = self.flush(text, range.start, out);
                 self.scanner.split();
                 self.context = self.scanner.context() + &table.unwrap_or_default();
+                self.is_rest = true;
             }
             return;
         }
-        self.flush(text, range.start, out);
+        if step == LineRole::Begin {
+            self.put_off(text, range.start, out);
+        } else {
+            self.flush(text, range.start, out);
+        }
+        self.is_rest = false;
         match step {
-            Step::Join => {}
-            Step::Begin => {
+            LineRole::Join => {}
+            LineRole::Begin => {
                 self.fence = None;
                 self.context = self.scanner.context();
             }
-            Step::Open { info, indent } => {
+            LineRole::Open { info, indent } => {
                 self.fence = Some(Fence {
                     info: line.get(info).unwrap_or_default().to_owned(),
                     at: next,
@@ -167,19 +183,19 @@ impl State {
                 self.context = self.scanner.context();
                 self.flush(text, next, out);
             }
-            Step::Body { indent } => {
+            LineRole::Body { indent } => {
                 let spans = self.code_line(line, indent);
                 out.push(line, spans);
                 self.leaf = next;
             }
-            Step::Close => {
+            LineRole::Close => {
                 self.fence = None;
                 let start = line.len() - line.trim_start().len();
                 let fence = span(start, line.trim_end().len(), groups::FENCE);
                 out.push(line, vec![fence]);
                 self.leaf = next;
             }
-            Step::Plain => {
+            LineRole::Plain => {
                 out.push(line, Vec::new());
                 self.leaf = next;
             }
@@ -220,21 +236,61 @@ impl State {
         shift(code::plain(text), margin).collect()
     }
 
+    /// Takes the open leaf, which ends at `end`, to be rendered together with its neighbours if it
+    /// means the same there.
+    fn put_off(&mut self, text: &str, end: usize, out: &mut Out) {
+        let source = text.get(self.leaf..end).unwrap_or_default();
+        let is_dependent = self.is_rest || !self.context.is_empty();
+        // A link's definition counts only within its leaf; a lone `\r` ends a line of the parser's.
+        let is_odd = memmem::find(source.as_bytes(), b"]:").is_some() || source.contains('\r');
+        if source.is_empty() || is_dependent || is_odd {
+            self.flush(text, end, out);
+            return;
+        }
+        if out.waiting.is_empty() {
+            out.waiting = self.leaf..self.leaf;
+        }
+        out.cost += source.len();
+        out.waiting.end = end;
+        self.leaf = end;
+        if out.waiting.len() > MAX_LEAF {
+            out.settle(text);
+        }
+    }
+
     /// Renders the open leaf, which ends at `end`; returns the head of the table it ends in.
     fn flush(&mut self, text: &str, end: usize, out: &mut Out) -> Option<String> {
+        out.settle(text);
         if self.leaf >= end {
             return None;
         }
         let source = text.get(self.leaf..end).unwrap_or_default();
-        let leaf = prose::render(&self.context, source);
         out.cost += self.context.len() + source.len();
-        out.lines.extend(leaf.lines);
         self.leaf = end;
-        leaf.table
+        out.parse(&self.context, source)
     }
 }
 
 impl Out {
+    /// Renders the leaves that wait.
+    pub fn settle(&mut self, text: &str) {
+        let waiting = std::mem::take(&mut self.waiting);
+        if !waiting.is_empty() {
+            self.parse("", text.get(waiting).unwrap_or_default());
+        }
+    }
+
+    /// Renders `source` as the text after `context`; returns the head of the table it ends in.
+    fn parse(&mut self, context: &str, source: &str) -> Option<String> {
+        #[cfg(test)]
+        {
+            self.parses += 1;
+        }
+        let leaf = prose::render(context, source);
+        self.lines.extend(leaf.lines);
+        leaf.table
+    }
+
     fn push(&mut self, line: &str, spans: Vec<Span>) {
         self.cost += line.len() + 1;
         self.lines.push(Line::new(line, spans));

@@ -13,7 +13,7 @@ use crate::render::{rawview, toolview};
 use crate::spine::ids::SessionKey;
 use crate::text::Text;
 use crate::text::paths::normalized;
-use crate::view::follow::{Named, Place, Step, Trail};
+use crate::view::follow::{Named, Trail, TrailPoint, Visit};
 use crate::workspace::FileEdit;
 use acp::{ToolCallId, ToolContent, ToolKind};
 
@@ -50,7 +50,7 @@ impl Model {
         if is_edit && let Some(trail) = self.view.following.trails.get_mut(&key) {
             trail.announced.insert(path.clone());
         }
-        let step = Step {
+        let step = Visit {
             path,
             row,
             deed,
@@ -64,7 +64,7 @@ impl Model {
     /// Moves the agent to a file that it reads through the client; `line` is 1-based.
     pub(crate) fn follow_read(&mut self, key: SessionKey, path: &Path, line: Option<u32>) {
         let row = line.map(|line| line.saturating_sub(1) as usize);
-        let step = Step {
+        let step = Visit {
             path: path.to_owned(),
             row: row.filter(|row| *row > 0),
             deed: "reads".to_owned(),
@@ -85,7 +85,7 @@ impl Model {
             after,
         } = edit;
         let (key, before) = (*key, before.as_ref());
-        let step = Step {
+        let step = Visit {
             path: path.to_owned(),
             row: first_row(before, after),
             deed: "edits".to_owned(),
@@ -122,14 +122,14 @@ impl Model {
             return;
         };
         let is_announced = trail.announced.remove(&path);
-        let is_there = |last: &Place| last.path == path;
-        let wants_row = |last: &Place| is_there(last) && last.row.is_none();
+        let is_there = |last: &TrailPoint| last.path == path;
+        let wants_row = |last: &TrailPoint| is_there(last) && last.row.is_none();
         let last = trail.last.as_ref();
         let is_new_file = before.is_none() && (!is_announced || last.is_some_and(is_there));
         if is_announced && !is_new_file && !last.is_some_and(wants_row) {
             return;
         }
-        let step = Step {
+        let step = Visit {
             path,
             row: first_row(before, after),
             deed,
@@ -141,8 +141,8 @@ impl Model {
     }
 
     /// Moves the agent, unless the report is about a turn that has ended.
-    fn comes(&mut self, key: SessionKey, step: Step) {
-        if self.is_at_work(key) || self.workspace.windows.is_open(key) {
+    fn comes(&mut self, key: SessionKey, step: Visit) {
+        if self.is_at_work(key) || self.workspace.is_in_turn(key) {
             self.view.following.comes(key, step);
         }
     }
@@ -173,7 +173,7 @@ impl Model {
         let same = same.take_while(|(old, new)| old == new).count();
         let document = self
             .workspace
-            .documents
+            .documents()
             .find(path)
             .map(|(_, document)| &document.text);
         let text = document

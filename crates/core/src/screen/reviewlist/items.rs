@@ -9,21 +9,21 @@ use std::path::Path;
 use crate::model::Model;
 use crate::spine::ids::{ItemKey, SessionKey};
 use crate::view::reviewlist::items::{Item, Keys, What, hash};
-use crate::workspace::proposals::{FileProposal, Place, Proposal};
+use crate::workspace::proposals::{FileProposal, Proposal, ProposalIndex};
 use crate::workspace::reviews::FileReview;
 
 impl Model {
     /// Returns the items in the order of the list: by session, with proposals first.
     pub(super) fn items(&self) -> Vec<Item<'_>> {
         let mut sessions: BTreeMap<SessionKey, Vec<Item<'_>>> = BTreeMap::new();
-        for (place, proposal, file) in self.workspace.proposals.files() {
+        for (place, proposal, file) in self.workspace.proposals().files() {
             let is_told = proposal.permission.is_some() && !file.notes.is_empty();
             if is_told || !file.hunks.is_empty() {
                 let items = sessions.entry(proposal.session).or_default();
                 push_proposal(items, place, proposal, file);
             }
         }
-        for (path, file) in self.workspace.reviews.iter() {
+        for (path, file) in self.workspace.reviews().iter() {
             if !file.info.is_empty() || !file.whole().is_empty() {
                 push_review(sessions.entry(file.session).or_default(), path, file);
             }
@@ -34,7 +34,7 @@ impl Model {
 
 fn push_proposal<'a>(
     items: &mut Vec<Item<'a>>,
-    place: Place,
+    place: ProposalIndex,
     proposal: &'a Proposal,
     file: &'a FileProposal,
 ) {

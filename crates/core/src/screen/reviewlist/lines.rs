@@ -71,7 +71,7 @@ impl Model {
                 hunk_line(place, &hunk.old, &hunk.new, state)
             }
             What::Proposal(proposal, file, _) => {
-                let mut of_file = self.workspace.proposals.of_file(path);
+                let mut of_file = self.workspace.proposals().of_file(path);
                 let several = of_file.nth(1).is_some();
                 let title = several.then_some(proposal.title.as_str());
                 proposal_line(&self.view.relative(path), file, title)

@@ -19,7 +19,7 @@ use crate::spine::view::{Frame, Patch};
 use crate::view::reviewlist::ReviewList;
 use crate::view::reviewlist::items::{Item, What};
 use crate::workspace::ledger::Which;
-use crate::workspace::proposals::Place;
+use crate::workspace::proposals::ProposalIndex;
 
 impl Model {
     /// Handles an event of the list's window.
@@ -51,12 +51,12 @@ impl Model {
             fx.push(notify(Level::Info, text));
         }
         let written = written(&items);
-        let places: Vec<Place> = items
+        let places: Vec<ProposalIndex> = items
             .iter()
             .filter_map(|item| item.what.proposed())
             .collect();
-        let proposed = self.workspace.proposals.meant(&places);
-        self.workspace.reviews.begin_decision();
+        let proposed = self.workspace.proposals().meant(&places);
+        self.workspace.begin_decision();
         if action == ReviewAction::Accept {
             self.workspace.tell_skipped(&written, fx);
         }

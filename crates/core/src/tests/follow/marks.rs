@@ -164,7 +164,8 @@ fn the_mode_is_announced_and_starts_as_configured() {
     w.happens(Event::Configure {
         rules: Default::default(),
         limits,
-        preview: w.model.workspace.proposals.preview,
+        preview: w.model.workspace.proposals().preview,
+        accept_allowed: false,
         feedback: true,
         follow: Follow::Edits,
     });

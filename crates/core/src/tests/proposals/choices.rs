@@ -6,7 +6,7 @@ use crate::event::ReviewEvent;
 #[test]
 fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
-    w.model.workspace.feedback = true;
+    w.model.workspace.configure(Preview::On, false, true);
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
     assert_eq!(answered(&w, "0"), "yes");
@@ -21,6 +21,47 @@ fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
         w.chat()
     );
     assert!(w.chat().contains("+FOUR"), "{}", w.chat());
+}
+
+fn allows(w: &mut World) {
+    w.happens(Event::Answer {
+        id: QuestionId(1),
+        answer: Answer::Option("yes".into()),
+    });
+}
+
+#[test]
+fn an_edit_that_was_allowed_is_reviewed_unless_the_user_wants_it_accepted() {
+    for (accept_allowed, left) in [(false, 2), (true, 0)] {
+        let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+        w.model
+            .workspace
+            .configure(Preview::On, accept_allowed, false);
+        allows(&mut w);
+        writes(&mut w, F, NEW);
+        assert_eq!((w.buffer(F).as_str(), hunks(&w)), (NEW, left));
+    }
+}
+
+#[test]
+fn an_allowed_edit_keeps_the_hunks_that_the_user_rejected_out() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    w.model.workspace.configure(Preview::On, true, false);
+    decide(&mut w, Reject, 3);
+    allows(&mut w);
+    writes(&mut w, F, NEW);
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
+}
+
+#[test]
+fn what_the_agent_writes_beside_the_allowed_edit_is_reviewed() {
+    let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
+    w.model.workspace.configure(Preview::On, true, false);
+    allows(&mut w);
+    let more = "ONE\n\none\nTWO\nthree\nfour!\nfive\n";
+    writes(&mut w, F, more);
+    // The first lines and the fourth were not shown.
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (more, 2));
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn answered(w: &World, id: &str) -> String {
 }
 
 fn hunks(w: &World) -> usize {
-    let review = w.model.workspace.reviews.get(Path::new(F));
+    let review = w.model.workspace.reviews().get(Path::new(F));
     review.map_or(0, |review| review.ledger.hunks().len())
 }
 
@@ -233,6 +233,7 @@ fn a_disabled_preview_is_not_drawn() {
         rules: Default::default(),
         limits,
         preview: Preview::Off,
+        accept_allowed: false,
         feedback: true,
         follow: Default::default(),
     });

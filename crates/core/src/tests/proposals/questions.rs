@@ -31,6 +31,30 @@ fn rejecting_all_hunks_answers_reject_once() {
     assert_eq!(hunks(&w), 2);
 }
 
+#[test]
+fn a_question_lists_its_files_in_the_agents_order_once_the_first_is_read() {
+    let mut w = World::ready();
+    w.disk.put("/p/first", OLD);
+    w.disk.put(F, OLD);
+    open(&mut w, F);
+    w.prompts("hi");
+    w.holds(Part::Disk);
+    let diffs = ["/p/first", F].map(|path| diff(path, Some(OLD), NEW));
+    asks(&mut w, "0", &edit("t", &diffs), &options());
+    let places = |w: &World| -> Vec<String> {
+        let view = w.editor.permission.as_ref().expect("it is shown");
+        let places = view.places.iter();
+        places
+            .map(|place| place.path.display().to_string())
+            .collect()
+    };
+    // The second file is in a buffer, and therefore known before the first.
+    assert_eq!(drawn(&w, F).len(), 2);
+    assert_eq!(places(&w), [""; 0]);
+    w.goes_on();
+    assert_eq!(places(&w), ["/p/first", F]);
+}
+
 /// Checks that a decided question without one clear option is left to the user.
 #[track_caller]
 fn check_asked(options: &Value, action: ReviewAction) {
@@ -42,7 +66,11 @@ fn check_asked(options: &Value, action: ReviewAction) {
     asks(&mut w, "1", &edit("t", &[diff(F, Some(OLD), NEW)]), options);
     w.skip();
     decide_all(&mut w, action);
-    assert!(w.was_told("permission 2 is to be answered"), "{:?}", w.log);
+    assert!(
+        w.was_told("Choose an option in the question"),
+        "{:?}",
+        w.log
+    );
     assert!(w.agents[&A1].answers.is_empty());
     let view = w.editor.permission.as_ref().expect("it is shown");
     assert_eq!(view.id, QuestionId(2));
@@ -66,7 +94,7 @@ fn a_partly_shown_proposal_is_not_decided_by_hunks() {
         &[diff(F, Some("six"), "SIX"), diff(F, Some("two"), "TWO")],
     );
     decide_all(&mut w, Accept);
-    assert!(w.was_told("permission 1 is to be answered"));
+    assert!(w.was_told("Choose an option in the question"));
     w.happens(Event::Answer {
         id: QuestionId(1),
         answer: Answer::Option("yes".into()),

@@ -104,8 +104,8 @@ impl Story {
     /// Returns the review of a file.
     fn review_of(&self, file: usize) -> Option<&FileReview> {
         let path = PathBuf::from(FILES[file]);
-        let name = self.w.model.workspace.reviews.name_of(&path, &path);
-        self.w.model.workspace.reviews.get(&name)
+        let name = self.w.model.workspace.reviews().name_of(&path, &path);
+        self.w.model.workspace.reviews().get(&name)
     }
 
     /// Returns the current session, its agent and its id.
@@ -203,12 +203,12 @@ impl Story {
     }
 
     fn is_review(&self, lane: Option<LaneId>) -> bool {
-        lane.is_some_and(|lane| self.w.model.workspace.fileops.is_review(lane))
+        lane.is_some_and(|lane| self.w.model.workspace.fileops().is_review(lane))
     }
 
     /// Returns the lane of an operation on disk.
     fn lane_of(&self, operation: &HostEffect) -> Option<LaneId> {
-        let jobs = &self.w.model.workspace.jobs;
+        let jobs = self.w.model.workspace.jobs();
         match operation {
             HostEffect::ReadDisk { token, .. } => match jobs.reads.get(*token)? {
                 ReadJob::Operation(lane) => Some(*lane),
@@ -225,7 +225,7 @@ impl Story {
     pub fn editor_moves(&mut self) {
         let next = match self.w.to_editor.front() {
             Some(EditorEffect::Edit { token, buf, .. }) => {
-                let lane = self.w.model.workspace.jobs.edits.get(*token).copied();
+                let lane = self.w.model.workspace.jobs().edits.get(*token).copied();
                 self.is_review(lane).then_some(*buf)
             }
             _ => None,

@@ -82,7 +82,7 @@ impl Story {
             match self.buf(file) {
                 Some(buf) => {
                     let buffer = &self.w.editor.buffers[&buf];
-                    let document = &self.w.model.workspace.documents.get(buf).unwrap().text;
+                    let document = &self.w.model.workspace.documents().get(buf).unwrap().text;
                     // A buffer keeps the text of a file that another program deleted.
                     let review = self.review_of(file);
                     let is_agents = review.is_some_and(|review| review.now.is_missing());
@@ -106,7 +106,7 @@ impl Story {
 
     /// Checks that no decision is pending after everything was rejected.
     fn check_rejected(&self) {
-        for (path, review) in self.w.model.workspace.reviews.iter() {
+        for (path, review) in self.w.model.workspace.reviews().iter() {
             let left = (review.whole(), review.ledger.hunks());
             assert!(!review.is_pending(), "{path:?}: {left:?}");
         }

@@ -206,6 +206,7 @@ fn ruled(rules: &[RuleSpec]) -> Event {
     Event::Configure {
         limits: Default::default(),
         preview: Default::default(),
+        accept_allowed: false,
         feedback: Default::default(),
         follow: Default::default(),
         rules: Rules::new(rules, "/home/me".as_ref()).expect("they are right"),

@@ -77,6 +77,44 @@ fn output_before_its_terminal_is_announced_is_shown() {
 }
 
 #[test]
+fn a_command_or_a_status_that_the_agent_repeats_is_shown_once() {
+    let mut world = World::ready();
+    world.shows("x");
+    world.tells(
+        "t",
+        json!({
+            "terminal_output": { "terminal_id": "x", "data": "Exit code 3\none\n" },
+            "terminal_exit": { "terminal_id": "x", "exit_code": 3 },
+        }),
+    );
+    assert_eq!(world.entry(), ["Exit code 3", "one"]);
+
+    let mut world = World::ready();
+    let content =
+        |text: &str| json!([{ "type": "content", "content": { "type": "text", "text": text } }]);
+    for (text, want) in [
+        (
+            "```sh\n$ make all\n```",
+            &["```sh", "$ make all", "```"][..],
+        ),
+        ("$ make all\ndone", &["$ make all", "done"]),
+        // Another command may do something else.
+        ("$ make", &["$ make all", "$ make"]),
+        ("make all", &["$ make all", "make all"]),
+    ] {
+        world.updates(json!({
+            "sessionUpdate": "tool_call",
+            "toolCallId": "t",
+            "title": "Build",
+            "kind": "execute",
+            "rawInput": { "command": "make all" },
+            "content": content(text),
+        }));
+        assert_eq!(world.entry(), want);
+    }
+}
+
+#[test]
 fn a_terminal_known_only_from_meta_is_shown_in_its_call() {
     let mut world = World::ready();
     world.updates(json!({

@@ -8,7 +8,7 @@ use crate::event::{Event, ViewEvent};
 use crate::spine::effect::EditorEffect;
 use crate::spine::ids::TerminalKey;
 use crate::spine::view::{FrameSize, Patch};
-use crate::terminals::{Output, State, TerminalEvent};
+use crate::terminals::{CommandState, Output, TerminalEvent};
 
 #[test]
 fn a_terminal_is_listed_with_its_state() {
@@ -228,7 +228,10 @@ fn input_reaches_only_running_commands() {
     assert_eq!(types(&mut world), (1, 1));
     world.happens(Event::Terminal(TerminalEvent::Kill { terminal: T1 }));
     let snapshot = world.model.snapshot();
-    assert!(matches!(snapshot.terminals[0].state, State::Exited(_)));
+    assert!(matches!(
+        snapshot.terminals[0].state,
+        CommandState::Exited(_)
+    ));
     assert_eq!(types(&mut world), (1, 1));
 }
 

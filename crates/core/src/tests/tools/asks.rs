@@ -76,7 +76,7 @@ fn a_tools_write_is_reviewed_as_part_of_the_turn() {
     w.tool_asks(1, 2, write("/p/f", "a\nB\nc\n"));
     assert!(w.was_told("tool 1 gets 2: {}"), "{:?}", w.log);
     assert_eq!(w.buffer("/p/f"), "a\nB\nc\n");
-    let review = w.model.workspace.reviews.get("/p/f".as_ref()).unwrap();
+    let review = w.model.workspace.reviews().get("/p/f".as_ref()).unwrap();
     assert_eq!(review.ledger.hunks().len(), 1);
     assert_eq!(review.turn_ledgers().count(), 1);
     w.tool_is_done(1, "");

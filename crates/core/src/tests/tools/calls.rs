@@ -283,6 +283,7 @@ fn rules_answer_before_the_user_is_asked() {
         w.happens(Event::Configure {
             limits: Default::default(),
             preview: Default::default(),
+            accept_allowed: false,
             feedback: Default::default(),
             follow: Default::default(),
             rules: Rules::new(&[rule], "/home/me".as_ref()).unwrap(),

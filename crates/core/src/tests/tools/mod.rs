@@ -274,7 +274,7 @@ impl World {
     fn opens_reaching(&mut self, session: u32, tools: bool) {
         self.happens(Event::Session(SessionEvent::Open {
             session: SessionKey(session),
-            spec: spec("bot"),
+            spec: Box::new(spec("bot")),
             roots: vec!["/p".into()],
             project: "/p".into(),
             origin: Origin::New,

@@ -28,9 +28,9 @@ pub struct Following {
 #[derive(Debug, Default)]
 pub(crate) struct Trail {
     pub(crate) mode: Follow,
-    pub(crate) last: Option<Place>,
+    pub(crate) last: Option<TrailPoint>,
     /// The last place with a change by the agent.
-    pub(crate) edited: Option<Place>,
+    pub(crate) edited: Option<TrailPoint>,
     pub(crate) named: HashMap<ToolCallId, HashSet<Named>>,
     /// Files that a tool call has announced as changed, until the change is found on disk.
     pub(crate) announced: HashSet<PathBuf>,
@@ -38,7 +38,7 @@ pub(crate) struct Trail {
 
 /// A place of an agent in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TrailPoint {
     pub(crate) number: u64,
     pub(crate) path: PathBuf,
     pub(crate) row: Option<usize>,
@@ -57,7 +57,7 @@ pub(crate) enum Named {
 
 /// A reported action of the agent in a file.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct Visit {
     pub(crate) path: PathBuf,
     pub(crate) row: Option<usize>,
     /// `reads`, `edits`, `runs: make`.
@@ -120,7 +120,7 @@ impl Following {
     /// Updates the agents that are in a file for which a buffer was opened.
     pub(crate) fn buffer_came(&mut self, path: &Path, real: &Path) {
         for (key, trail) in &self.trails {
-            let is_there = |place: &&Place| place.path == path || place.path == real;
+            let is_there = |place: &&TrailPoint| place.path == path || place.path == real;
             if trail.last.as_ref().is_some_and(|place| is_there(&place)) {
                 self.dirty.insert(*key);
             }
@@ -128,11 +128,11 @@ impl Following {
     }
 
     /// Moves the agent to a place; ignored if it is the current one.
-    pub(crate) fn comes(&mut self, key: SessionKey, step: Step) {
+    pub(crate) fn comes(&mut self, key: SessionKey, step: Visit) {
         let Some(trail) = self.trails.get_mut(&key) else {
             return;
         };
-        let mut place = Place {
+        let mut place = TrailPoint {
             number: self.last_number + 1,
             path: step.path,
             row: step.row,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::spine::ids::{ItemKey, SessionKey};
 use crate::workspace::info::HunkInfo;
-use crate::workspace::proposals::{FileProposal, Place, Proposal, Proposed};
+use crate::workspace::proposals::{FileProposal, Proposal, ProposalIndex, Proposed};
 use crate::workspace::reviews::FileReview;
 
 /// An item of the list, on one line.
@@ -26,13 +26,13 @@ pub(crate) enum What<'a> {
     File(&'a FileReview),
     Hunk(&'a FileReview, &'a HunkInfo),
     /// The proposed changes of a file.
-    Proposal(&'a Proposal, &'a FileProposal, Place),
-    Proposed(&'a FileProposal, &'a Proposed, Place),
+    Proposal(&'a Proposal, &'a FileProposal, ProposalIndex),
+    Proposed(&'a FileProposal, &'a Proposed, ProposalIndex),
 }
 
 impl What<'_> {
     /// Returns the place of a proposed change.
-    pub fn proposed(self) -> Option<Place> {
+    pub fn proposed(self) -> Option<ProposalIndex> {
         match self {
             What::Proposal(.., place) | What::Proposed(.., place) => Some(place),
             What::File(_) | What::Hunk(..) => None,

@@ -75,7 +75,7 @@ impl Workspace {
                 Some(_) => {
                     review.agent_wrote(after);
                 }
-                None => review.user_wrote(after),
+                None => review.others_wrote(after),
             }
         }
         review.take_note(change, by);
@@ -89,7 +89,7 @@ impl Workspace {
     /// Records how a change affects the file as a whole, for a file with a buffer; `content` is the
     /// session that wrote the content.
     pub(super) fn take_note(&mut self, change: &TakeIn, content: Option<SessionKey>) {
-        let TakeIn { change, by } = change;
+        let TakeIn { change, by, .. } = change;
         let Some((_, document)) = self.documents.find(&change.path) else {
             return;
         };
@@ -162,7 +162,7 @@ impl Workspace {
     /// Attributes a text to the agent that was read as the original content but, as reported now,
     /// was partly the agent's work.
     pub(super) fn settle_unsure(&mut self, change: &TakeIn) {
-        let TakeIn { change, by } = change;
+        let TakeIn { change, by, .. } = change;
         let Some(taken) = self.changes.unsure.remove(&change.path) else {
             return;
         };

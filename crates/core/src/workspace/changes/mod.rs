@@ -20,7 +20,9 @@ use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
 use crate::workspace::documents::Document;
-use crate::workspace::fileops::{Author, Intent, Kind, Landing, Next, Opens, Plan, failure};
+use crate::workspace::fileops::{
+    Author, FileNow, Intent, Kind, Landing, Next, Opens, Outcome, Plan, failure,
+};
 use crate::workspace::{FileEdit, Signal, Workspace};
 pub(crate) use merge::DiskMerge;
 pub use merge::{advance, known_on_disk};
@@ -46,12 +48,27 @@ pub struct TakeIn {
     change: FileChange,
     /// The session whose agent made it; `None` for the user, another program or a plugin.
     pub by: Option<SessionKey>,
+    /// The file to merge into the buffer.
+    reading: Option<Box<Reading>>,
+}
+
+/// The file whose text a change brings into a buffer.
+#[derive(Debug)]
+struct Reading {
+    disk: DiskFile,
+    /// It is the file Neovim knows.
+    is_known: bool,
+    /// Another author's change follows it.
+    is_passing: bool,
 }
 
 impl Changes {
-    /// Marks a text read from disk before its change was reported.
+    /// Marks a text read from disk before its change was reported, unless Neovim has saved it.
     pub fn is_unsure(&mut self, real: &Path, text: &Text) {
-        self.unsure.insert(real.to_owned(), text.clone());
+        let saved = self.saved.get(real).and_then(|(saved, _)| saved.text());
+        if saved.as_ref() != Some(text) {
+            self.unsure.insert(real.to_owned(), text.clone());
+        }
     }
 
     /// Records that Neovim has saved a buffer.
@@ -106,8 +123,11 @@ impl Workspace {
         for mut change in changes {
             let (saved, is_save) = self.changes.take_save(&mut change);
             let by = self.agent_at(&change.path).filter(|_| !is_save);
-            let saved = saved.map(|change| TakeIn { change, by: None });
-            for change in saved.into_iter().chain([TakeIn { change, by }]) {
+            if let Some(session) = by {
+                self.tell_git(session, &change.path, fx);
+            }
+            let saved = saved.map(|change| TakeIn::new(change, None));
+            for change in saved.into_iter().chain([TakeIn::new(change, by)]) {
                 let path = change.change.path.clone();
                 let lane = self.line_up(path.clone(), Intent::TakeIn(change));
                 lanes.insert(path, lane);
@@ -115,6 +135,18 @@ impl Workspace {
         }
         for lane in lanes.into_values() {
             self.run_lane(lane, fx);
+        }
+    }
+
+    /// Reports, once a turn, a change by an agent that git obeys later or that hides files from the
+    /// review.
+    fn tell_git(&mut self, session: SessionKey, path: &Path, fx: &mut Effects) {
+        let Some(why) = obeyed_by_git(path) else {
+            return;
+        };
+        if self.windows.is_first_of(session, path) {
+            let text = format!("The agent changed {}: {why}.", path.display());
+            fx.notice(session, Level::Warn, text);
         }
     }
 
@@ -145,15 +177,34 @@ impl Workspace {
         let base = document.and_then(|document| document.saved.clone());
         let overwritten = over.as_ref().map(|over| over.stamp);
         self.documents.set_saved(buf, stamp, overwritten);
+        if let Some(stamp) = stamp {
+            fx.push(Effect::Host(HostEffect::Saved { stamp }));
+        }
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        let is_busy = self.fileops.is_busy(&self.names_of(&document.real));
-        if over.is_some() || !is_busy {
+        let is_ours = self.fileops.is_edited(&self.names_of(&document.real));
+        if over.is_some() || !is_ours {
             self.changes.is_saved(document, overwritten);
+            self.tell_saved(&document.real, stamp, fx);
         }
         if let Some(over) = over {
             self.change_was_overwritten(buf, base, over, fx);
+        }
+    }
+
+    /// Has the host remember a save of the user's, in case a turn is cut.
+    fn tell_saved(&self, real: &Path, stamp: Option<Stamp>, fx: &mut Effects) {
+        let session = self
+            .session_at(real)
+            .and_then(|key| self.sessions.get(&key));
+        if let (Some(session), Some(_)) = (session, stamp) {
+            fx.push(Effect::Host(HostEffect::KeepReviews {
+                root: session.folders.project.clone(),
+                files: vec![],
+                over: vec![],
+                saved: stamp,
+            }));
         }
     }
 
@@ -204,11 +255,15 @@ impl Workspace {
         is_news.then_some((disk, told.by))
     }
 
-    /// Starts applying a change; returns whether the disk must be read first.
-    pub(crate) fn reads_change(&mut self, change: &mut TakeIn, fx: &mut Effects) -> bool {
+    /// Starts applying a change: the review and the buffer of a moved file take the new path.
+    pub(crate) fn change_starts(&mut self, change: &mut TakeIn, fx: &mut Effects) {
         if let Some(from) = change.change.from.take() {
             self.file_moved(&from, change, fx);
         }
+    }
+
+    /// Returns whether the disk must be read before a change is applied.
+    pub(crate) fn reads_change(&self, change: &TakeIn) -> bool {
         let Some((_, document)) = self.documents.find(&change.change.path) else {
             return !self.is_next(&change.change);
         };
@@ -218,60 +273,29 @@ impl Workspace {
         !is_known || change.as_told().is_none()
     }
 
-    /// Plans to apply a change to the file's buffer or review; without `disk`, uses the reported
-    /// state.
-    pub(crate) fn plan_change(
+    /// Completes a change by the file that was read; without `disk`, the reported state counts.
+    pub(crate) fn prepare_change(
         &mut self,
         path: &Path,
         change: &mut TakeIn,
-        disk: Option<DiskFile>,
-        fx: &mut Effects,
-    ) -> Plan {
+        disk: Option<&DiskFile>,
+    ) {
         self.settle_unsure(change);
+        self.keep_own_text(&mut change.change);
+        change.reading = None;
         let buffer = self.documents.find(path).map(|(buf, _)| buf);
-        match (buffer, disk) {
-            (Some(buf), disk) => {
-                return match disk.or_else(|| change.as_told()) {
-                    Some(disk) => self.plan_merge(path, change, buf, disk, fx),
-                    None => Plan::Again,
-                };
-            }
-            (_, Some(disk)) => {
-                let restored = self.restored_mode(&change.change);
-                let read = as_read(change.change.clone(), disk, restored);
-                self.change_ledger(&read, change.by, fx);
-            }
-            (_, None) => {
-                self.proposals_stale(path, path);
-                self.change_ledger(&change.change, change.by, fx);
-            }
-        }
-        self.change_is_over(path);
-        Plan::Done
-    }
-
-    /// Records that a change is applied. After the last one, no report is pending.
-    fn change_is_over(&mut self, path: &Path) {
-        let names = self.names_of(path);
-        let mut waiting = self.fileops.waiting(&names);
-        let is_last = !waiting.any(|op| matches!(op.intent, Intent::TakeIn(_)));
-        drop(waiting);
-        if is_last && !self.windows.is_any_open() {
-            self.changes.unsure.remove(path);
-        }
-    }
-
-    fn plan_merge(
-        &mut self,
-        path: &Path,
-        change: &mut TakeIn,
-        buf: BufId,
-        disk: DiskFile,
-        fx: &mut Effects,
-    ) -> Plan {
+        let disk = disk.cloned().or_else(|| {
+            let told = buffer.is_some().then(|| change.as_told());
+            told.flatten()
+        });
+        let Some(disk) = disk else {
+            return;
+        };
         let restored = self.restored_mode(&change.change);
-        let Some(document) = self.documents.get(buf) else {
-            return Plan::Again;
+        let document = buffer.and_then(|buf| self.documents.get(buf));
+        let Some(document) = document else {
+            change.change = as_read(change.change.clone(), disk, restored);
+            return;
         };
         // Neovim reads a file again when its mode changes, unless the new stamp is passed to it.
         let is_known = document.stamp.is_some()
@@ -289,59 +313,40 @@ impl Workspace {
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
         change.change = as_read(change.change.clone(), disk.clone(), restored);
-        let on_disk = match known_on_disk(document, &disk) {
-            Ok(text) => text,
-            Err(why) => {
-                fx.push(notify(Level::Warn, failure(path, &format!("{why}."))));
-                return self.change_noted(change, change.by);
-            }
-        };
-        // The buffer keeps its text if the file is no longer text, or if the agent did not delete
-        // it.
-        let is_text = disk.content.is_none() || change.change.after.is_text();
-        let was_this = document.stamp.is_some() || document.saved == change.change.before.text();
-        let is_kept = on_disk.is_none() && (change.by.is_none() || !was_this);
-        if is_known || !is_text || is_kept {
-            return self.change_noted(change, change.by.filter(|_| !is_known));
+        change.reading = Some(Box::new(Reading {
+            disk,
+            is_known,
+            is_passing,
+        }));
+    }
+
+    /// Gives a change that this client wrote its text, of which the host may have no copy.
+    fn keep_own_text(&self, change: &mut FileChange) {
+        let name = self.reviews.name_of(&change.path, &change.path);
+        let review = self.reviews.get(&name);
+        let own =
+            review.filter(|file| file.now.stamp.is_some() && file.now.stamp == change.after.stamp);
+        if let Some(own) = own {
+            change.after.is_this_text(&own.now);
         }
-        let formats = (change.change.after.format(), document.state.format);
-        let is_same = on_disk.as_ref() == Some(&document.text) && formats.0 == Some(formats.1);
-        let ours = document.text.clone();
-        let base = document
-            .saved
-            .clone()
-            .or_else(|| change.change.before.text());
-        let texts = (base.unwrap_or(ours.clone()), on_disk.unwrap_or_default());
-        let (merge, edit) = DiskMerge::plan(buf, document, disk, texts, change.by);
-        let edit = if is_passing { edit.passing() } else { edit };
-        // The user or this client wrote the lines that the buffer already contains.
-        let is_agents = change.by.is_some() && !edit.is_empty();
-        let session = change.by.or_else(|| self.session_at(path));
-        let session = session.filter(|_| is_agents || merge.has_conflicts());
-        Plan::Edit {
-            edit,
-            author: Author::on_disk(change.by),
-            opens: session.map(|session| {
-                Box::new(Opens {
-                    path: document.path.clone(),
-                    real: document.real.clone(),
-                    session,
-                    base: ours,
-                    origin: change.change.before.clone(),
-                    now: None,
-                })
-            }),
-            // The disk has the buffer's text: it was saved, and the editor has yet to report that.
-            landing: Landing::TakenIn(Box::new(merge), change.by.filter(|_| !is_same)),
+    }
+
+    /// Records that a change is applied. After the last one, no report is pending.
+    fn change_is_over(&mut self, path: &Path) {
+        let names = self.names_of(path);
+        let mut waiting = self.fileops.waiting(&names);
+        let is_last = !waiting.any(|op| matches!(op.intent, Intent::TakeIn(_)));
+        drop(waiting);
+        if is_last && !self.windows.is_any_open() {
+            self.changes.unsure.remove(path);
         }
     }
 
     /// Ends a change that leaves the buffer's lines alone; `content` is the session that wrote the
     /// content.
-    fn change_noted(&mut self, change: &TakeIn, content: Option<SessionKey>) -> Plan {
+    fn change_noted(&mut self, change: &TakeIn, content: Option<SessionKey>) {
         self.take_note(change, content);
         self.change_is_over(&change.change.path);
-        Plan::Done
     }
 
     fn is_anothers_next(&self, path: &Path, change: &TakeIn) -> bool {
@@ -353,9 +358,37 @@ impl Workspace {
         })
     }
 
+    /// Records a change: merged by the editor, noted, or for the review of a file without a buffer.
+    pub(crate) fn change_landed(
+        &mut self,
+        path: &Path,
+        change: &TakeIn,
+        landing: Landing,
+        outcome: Outcome,
+        fx: &mut Effects,
+    ) -> Next {
+        match (landing, outcome) {
+            (Landing::TakenIn(merge, content), Outcome::Edited(done)) => {
+                return self.change_merged(change, *merge, content, &done, fx);
+            }
+            (Landing::Noted(content, warning), _) => {
+                if let Some(text) = warning {
+                    fx.push(notify(Level::Warn, text));
+                }
+                self.change_noted(change, content);
+            }
+            _ => {
+                self.proposals_stale(path, path);
+                self.change_ledger(&change.change, change.by, fx);
+                self.change_is_over(path);
+            }
+        }
+        Next::Done
+    }
+
     /// Records a change that the editor has merged; `content` is the session that wrote the text on
     /// disk.
-    pub(crate) fn change_landed(
+    fn change_merged(
         &mut self,
         change: &TakeIn,
         merge: DiskMerge,
@@ -407,14 +440,93 @@ impl Workspace {
     }
 
     /// Returns the session whose folder contains a file; of several, the newest.
-    fn session_at(&self, path: &Path) -> Option<SessionKey> {
+    pub(crate) fn session_at(&self, path: &Path) -> Option<SessionKey> {
         let mut all = self.sessions.iter().rev();
         all.find(|(_, session)| path.starts_with(&session.folders.project))
             .map(|(key, _)| *key)
     }
 }
 
+/// Returns why the user should look at a change of this file, if git obeys it.
+fn obeyed_by_git(path: &Path) -> Option<&'static str> {
+    let hides = "new files that it hides are not in the review";
+    let mut names = path.iter().rev().map(|name| name.as_encoded_bytes());
+    match [names.next()?, names.next()?, names.next()?] {
+        [b".gitignore", ..] | [b"exclude", b"info", b".git"] => Some(hides),
+        [b"config", b".git", _] => Some("git obeys it with the next command"),
+        [_, b"hooks", b".git"] => Some("git runs it with a later command"),
+        _ => None,
+    }
+}
+
 impl TakeIn {
+    pub(super) fn new(change: FileChange, by: Option<SessionKey>) -> Self {
+        let reading = None;
+        Self {
+            change,
+            by,
+            reading,
+        }
+    }
+
+    /// Plans to merge the change into the file's buffer, or to record it.
+    pub(crate) fn plan(&self, now: FileNow) -> Plan {
+        let Some((buf, document)) = now.document else {
+            return Plan::Done(Landing::Plain);
+        };
+        let Some(Reading {
+            disk,
+            is_known,
+            is_passing,
+        }) = self.reading.as_deref()
+        else {
+            return Plan::Again;
+        };
+        let FileChange { before, after, .. } = &self.change;
+        let on_disk = match known_on_disk(document, disk) {
+            Ok(text) => text,
+            Err(why) => {
+                let warning = failure(now.path, &format!("{why}."));
+                return Plan::Done(Landing::Noted(self.by, Some(warning)));
+            }
+        };
+        // The buffer keeps its text if the file is no longer text, or if the agent did not delete
+        // it.
+        let is_text = disk.content.is_none() || after.is_text();
+        let was_this = document.stamp.is_some() || document.saved == before.text();
+        let is_kept = on_disk.is_none() && (self.by.is_none() || !was_this);
+        if *is_known || !is_text || is_kept {
+            return Plan::Done(Landing::Noted(self.by.filter(|_| !is_known), None));
+        }
+        let is_same = on_disk.as_ref() == Some(&document.text)
+            && after.format() == Some(document.state.format);
+        let ours = document.text.clone();
+        let base = document.saved.clone().or_else(|| before.text());
+        let texts = (base.unwrap_or(ours.clone()), on_disk.unwrap_or_default());
+        let (merge, edit) = DiskMerge::plan(buf, document, disk.clone(), texts, self.by);
+        let edit = if *is_passing { edit.passing() } else { edit };
+        // The user or this client wrote the lines that the buffer already contains.
+        let is_agents = self.by.is_some() && !edit.is_empty();
+        let session = self.by.or_else(|| now.owner());
+        let session = session.filter(|_| is_agents || merge.has_conflicts());
+        Plan::Edit {
+            edit,
+            author: Author::on_disk(self.by),
+            opens: session.map(|session| {
+                Box::new(Opens {
+                    path: document.path.clone(),
+                    real: document.real.clone(),
+                    session,
+                    base: ours,
+                    origin: before.clone(),
+                    now: None,
+                })
+            }),
+            // The disk has the buffer's text: it was saved, and the editor has yet to report that.
+            landing: Landing::TakenIn(Box::new(merge), self.by.filter(|_| !is_same)),
+        }
+    }
+
     /// Returns the text file that the change has left.
     pub fn as_told(&self) -> Option<DiskFile> {
         let FileChange { path, after, .. } = &self.change;

@@ -15,7 +15,7 @@ use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::text::format::Format;
 use crate::text::{Text, moved};
 use crate::workspace::Workspace;
-use crate::workspace::fileops::{Change, Intent, Landing, Next, Plan};
+use crate::workspace::fileops::{Change, FileNow, Intent, Landing, Next, Outcome, Plan};
 
 /// A change that a save has replaced.
 #[derive(Debug)]
@@ -45,6 +45,26 @@ pub(crate) struct Reapplied {
 }
 
 impl Reapply {
+    /// Plans to write the change back over the save, or over a newer file.
+    pub(crate) fn plan(&self, now: FileNow) -> Plan {
+        if now.disk.is_some_and(|disk| disk.content.is_none()) {
+            // The file was deleted after the save.
+            return Plan::Done(Landing::Plain);
+        }
+        let (reapplied, is_change) = self.merge();
+        let text = reapplied.text.clone();
+        let landing = Landing::Reapplied(Box::new(reapplied));
+        if !is_change {
+            return Plan::Done(landing);
+        }
+        let change = Change::Write {
+            over: self.under.stamp,
+            text,
+            format: self.under.format,
+        };
+        Plan::Disk(change, landing)
+    }
+
     /// Merges the change into the text on disk; returns whether that changes the text.
     fn merge(&self) -> (Reapplied, bool) {
         let ours = &self.under.text;
@@ -111,40 +131,24 @@ impl Workspace {
         self.operate(path, Intent::Reapply(reapply), fx);
     }
 
-    /// Plans to write a change back: over the save, or over `disk` if that is newer.
-    pub(crate) fn plan_reapply(
+    /// Puts a newer file on disk in the place of the save.
+    pub(crate) fn prepare_reapply(
         &mut self,
         path: &Path,
         reapply: &mut Reapply,
-        disk: Option<DiskFile>,
-        fx: &mut Effects,
-    ) -> Plan {
-        if let Some(disk) = disk {
-            let Some(content) = disk.content else {
-                // The file was deleted after the save.
-                return Plan::Done;
-            };
-            let document = self.documents.find(path).map(|(_, document)| document);
-            let content = document.map_or(content.clone(), |document| document.reads(&content));
-            reapply.under = Under {
-                text: content.text,
-                format: content.format,
-                stamp: disk.stamp,
-            };
-        }
-        let (reapplied, is_change) = reapply.merge();
-        if !is_change {
-            self.offer_reapplied(path, reapply, reapplied, fx);
-            return Plan::Done;
-        }
-        Plan::Disk(
-            Change::Write {
-                over: reapply.under.stamp,
-                text: reapplied.text.clone(),
-                format: reapply.under.format,
-            },
-            Landing::Reapplied(Box::new(reapplied)),
-        )
+        disk: Option<&DiskFile>,
+    ) {
+        let Some((disk, content)) = disk.and_then(|disk| Some((disk, disk.content.as_ref()?)))
+        else {
+            return;
+        };
+        let document = self.documents.find(path).map(|(_, document)| document);
+        let content = document.map_or(content.clone(), |document| document.reads(content));
+        reapply.under = Under {
+            text: content.text,
+            format: content.format,
+            stamp: disk.stamp,
+        };
     }
 
     /// Records a change that was written back.
@@ -153,11 +157,14 @@ impl Workspace {
         path: &Path,
         reapply: &Reapply,
         reapplied: Reapplied,
-        stamp: Option<Stamp>,
+        outcome: Outcome,
         fx: &mut Effects,
     ) -> Next {
         let text = reapplied.text.clone();
         self.offer_reapplied(path, reapply, reapplied, fx);
+        let Outcome::Written(stamp) = outcome else {
+            return Next::Done;
+        };
         let change = FileChange {
             path: path.to_owned(),
             from: None,
@@ -167,8 +174,7 @@ impl Workspace {
                 ..FileState::of_text(text, reapply.under.format)
             },
         };
-        let by = reapply.by;
-        let take_in = Intent::TakeIn(TakeIn { change, by });
+        let take_in = Intent::TakeIn(TakeIn::new(change, reapply.by));
         self.follow_up(path.to_owned(), take_in, fx);
         Next::Done
     }
@@ -200,12 +206,17 @@ impl Workspace {
             text,
             mut conflicts,
         } = reapplied;
-        let Some(session) = reapply.by.or_else(|| self.session_at(path)) else {
-            return;
-        };
         if conflicts.is_empty() {
             return;
         }
+        let Some(session) = reapply.by.or_else(|| self.session_at(path)) else {
+            let text = format!(
+                "{} was changed on disk where you have: your save replaced that, and no session \
+                 is open to offer it.",
+                path.display()
+            );
+            return fx.push(notify(Level::Warn, text));
+        };
         let (name, current) = match self.documents.find(path) {
             Some((_, document)) => (document.path.clone(), document.text.clone()),
             None => (self.reviews.name_of(path, path), reapply.under.text.clone()),
@@ -232,6 +243,7 @@ impl Workspace {
             fx.push(Effect::Host(HostEffect::WriteDisk {
                 token,
                 path: op.path,
+                roots: self.all_roots(),
                 over: reapply.under.stamp,
                 text,
                 format: reapply.under.format,

@@ -1,11 +1,12 @@
 //! The kinds of operations on a file.
 //!
-//! A new kind is a variant of [`Intent`], a `plan`, and a `landed` that records the result.
+//! A new kind is a variant of [`Intent`], a `plan`, and a `landed` that records the result. A plan
+//! sees the file as a [`FileNow`] and changes nothing.
 
 use std::path::PathBuf;
 
-use super::{Landing, Next, Outcome, Plan};
-use crate::spine::cx::{Effects, notify};
+use super::{Change, FileNow, Landing, Next, Outcome, Plan};
+use crate::spine::cx::{Effects, log};
 use crate::spine::effect::Level;
 use crate::spine::event::DiskFile;
 use crate::spine::ids::{SessionKey, TurnKey};
@@ -14,7 +15,7 @@ use crate::workspace::Workspace;
 use crate::workspace::changes::{Reapply, TakeIn};
 use crate::workspace::files::{Read, Write};
 use crate::workspace::proposals::PutBack;
-use crate::workspace::reviews::{Aim, Decide, Moved};
+use crate::workspace::reviews::{Aim, Decide, Moved, NO_TEXT, plan_reread, plan_rest};
 
 /// An intent, and the file it is about.
 #[derive(Debug)]
@@ -93,13 +94,20 @@ impl Intent {
 }
 
 impl Workspace {
+    /// Begins an operation, before its file is read.
+    pub(super) fn starts(&mut self, op: &mut Operation, fx: &mut Effects) {
+        if let Intent::TakeIn(change) = &mut op.intent {
+            self.change_starts(change, fx);
+        }
+    }
+
     /// Returns whether planning an operation needs the file on disk.
-    pub(super) fn reads_disk(&mut self, op: &mut Operation, fx: &mut Effects) -> bool {
+    pub(super) fn reads_disk(&self, op: &Operation) -> bool {
         let is_open = self.documents.find(&op.path).is_some();
-        match &mut op.intent {
+        match &op.intent {
             Intent::Write(_) | Intent::Reread { .. } | Intent::Rest | Intent::Sync => true,
             Intent::Read(_) | Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_) => !is_open,
-            Intent::TakeIn(change) => self.reads_change(change, fx),
+            Intent::TakeIn(change) => self.reads_change(change),
             // The save has said what is there.
             Intent::Reapply(_) => op.tries > 0,
             Intent::AcceptTurn(_)
@@ -109,48 +117,68 @@ impl Workspace {
         }
     }
 
-    /// Returns the next step of an operation.
-    pub(super) fn plan(
+    /// Records what the read has shown, and what the user has decided, before the operation is
+    /// planned.
+    ///
+    /// # Errors
+    /// The file is no longer what the intent is about, for this reason.
+    pub(super) fn prepare(
         &mut self,
         op: &mut Operation,
-        disk: Option<DiskFile>,
+        disk: Option<&DiskFile>,
         fx: &mut Effects,
-    ) -> Plan {
-        let path = op.path.clone();
-        match (&mut op.intent, disk) {
-            (Intent::Read(read), disk) => self.plan_read(&path, read, disk, fx),
-            (Intent::Write(write), Some(disk)) => self.plan_write(&path, write, disk, fx),
-            (Intent::TakeIn(change), disk) => self.plan_change(&path, change, disk, fx),
-            (Intent::Reapply(reapply), disk) => self.plan_reapply(&path, reapply, disk, fx),
-            (Intent::Decide(decide), disk) => self.plan_decision(&path, decide, disk, fx),
-            (Intent::AcceptTurn(turn), _) => {
-                self.accept_turn_now(&path, *turn);
-                Plan::Done
+    ) -> Result<(), String> {
+        let path = &op.path;
+        let is_about_lines = matches!(
+            op.intent,
+            Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_)
+        );
+        if (is_about_lines || matches!(op.intent, Intent::Sync))
+            && let Some(disk) = disk
+            && !self.review_from_disk(path, disk.clone())
+            && is_about_lines
+        {
+            return Err(NO_TEXT.to_owned());
+        }
+        match &mut op.intent {
+            Intent::TakeIn(change) => self.prepare_change(path, change, disk),
+            Intent::Reapply(reapply) => self.prepare_reapply(path, reapply, disk),
+            Intent::Decide(decide) => self.prepare_decision(path, decide, fx),
+            Intent::Shift(aim) => self.prepare_shift(path, aim),
+            Intent::Rest => self.prepare_rest(path, disk),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Intent {
+    /// Returns the next step for the file in its present state.
+    pub(super) fn plan(&self, now: FileNow) -> Plan {
+        match self {
+            Intent::Read(read) => read.plan(now),
+            Intent::Write(write) => write.plan(now),
+            Intent::TakeIn(change) => change.plan(now),
+            Intent::Reapply(reapply) => reapply.plan(now),
+            Intent::Decide(decide) => decide.plan(now),
+            Intent::Shift(aim) => aim.plan(now),
+            Intent::PutBack(back) => back.plan(now),
+            Intent::Restore { state, .. } => {
+                Plan::Disk(Change::Restore(state.clone()), Landing::Plain)
             }
-            (Intent::Shift(aim), disk) => self.plan_shift(&path, aim, disk, fx),
-            (Intent::PutBack(back), disk) => self.plan_put_back(&path, back, disk, fx),
-            (Intent::Restore { state, .. }, _) => {
-                Plan::Disk(super::Change::Restore(state.clone()), Landing::Plain)
-            }
-            (Intent::MoveBack(to), _) => {
-                Plan::Disk(super::Change::Move(to.clone()), Landing::Plain)
-            }
-            (Intent::Move(moved), _) => match &moved.to {
-                Some(to) => Plan::Disk(super::Change::Move(to.clone()), Landing::Plain),
-                None => Plan::Done,
+            Intent::MoveBack(to) => Plan::Disk(Change::Move(to.clone()), Landing::Plain),
+            Intent::Move(moved) => match &moved.to {
+                Some(to) => Plan::Disk(Change::Move(to.clone()), Landing::Plain),
+                None => Plan::Done(Landing::Plain),
             },
-            (Intent::Reread { .. }, Some(disk)) => self.plan_reread(&path, disk),
-            (Intent::Rest, Some(disk)) => self.plan_rest(&path, disk),
-            (Intent::Sync, Some(disk)) => {
-                self.review_from_disk(&path, disk);
-                Plan::Done
-            }
-            (Intent::Write(_) | Intent::Reread { .. } | Intent::Rest | Intent::Sync, None) => {
-                Plan::Again
-            }
+            Intent::Reread { .. } => plan_reread(now),
+            Intent::Rest => plan_rest(now),
+            Intent::AcceptTurn(_) | Intent::Sync => Plan::Done(Landing::Plain),
         }
     }
+}
 
+impl Workspace {
     /// Records the result of a change.
     pub(super) fn landed(
         &mut self,
@@ -161,21 +189,32 @@ impl Workspace {
     ) -> Next {
         let path = op.path.clone();
         match (&mut op.intent, landing, outcome) {
+            (Intent::Read(read), Landing::Answer(answer), _) => {
+                self.answer_read(&path, read, *answer, fx)
+            }
+            (Intent::Read(read), Landing::Refused(error), _) => {
+                fx.reply_error(&read.asker, error);
+                Next::Done
+            }
+            (Intent::AcceptTurn(turn), ..) => {
+                self.accept_turn_now(&path, *turn);
+                Next::Done
+            }
             (Intent::Write(write), landing, outcome) => {
                 self.write_landed(&path, write, landing, outcome, fx)
             }
-            (Intent::TakeIn(change), Landing::TakenIn(merge, content), Outcome::Edited(done)) => {
-                self.change_landed(change, *merge, content, &done, fx)
+            (Intent::TakeIn(change), landing, outcome) => {
+                self.change_landed(&path, change, landing, outcome, fx)
             }
-            (Intent::Reapply(reapply), Landing::Reapplied(reapplied), Outcome::Written(stamp)) => {
-                self.reapply_landed(&path, reapply, *reapplied, stamp, fx)
+            (Intent::Reapply(reapply), Landing::Reapplied(reapplied), outcome) => {
+                self.reapply_landed(&path, reapply, *reapplied, outcome, fx)
             }
             (Intent::Decide(decide), landing, outcome) => {
                 self.decision_landed(&path, decide, landing, outcome, fx)
             }
             (Intent::Shift(_), landing, outcome) => self.shift_landed(&path, landing, outcome, fx),
-            (Intent::PutBack(_), Landing::PutBack(text), outcome) => {
-                self.put_back_landed(&path, text, outcome, fx)
+            (Intent::PutBack(_), Landing::PutBack(text, lost), outcome) => {
+                self.put_back_landed(&path, (text, lost), outcome, fx)
             }
             (Intent::Restore { state, is_reject }, _, Outcome::Written(stamp)) => {
                 self.restored(&path, state.clone(), *is_reject, stamp, fx)
@@ -202,7 +241,10 @@ impl Workspace {
             Intent::TakeIn(change) => self.change_failed(&change, text, fx),
             Intent::Reapply(reapply) => self.reapply_failed(&op.path, &reapply, text, fx),
             Intent::Sync => {}
-            _ => fx.push(notify(Level::Error, text)),
+            _ => {
+                fx.push(log(Level::Error, text.clone()));
+                self.failures.push(text);
+            }
         }
     }
 }

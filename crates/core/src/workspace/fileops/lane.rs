@@ -53,9 +53,12 @@ impl FileOps {
         ids.into_iter().filter_map(|id| self.lanes.get(&id))
     }
 
-    /// Returns whether a file has an active operation.
-    pub fn is_busy(&self, names: &[PathBuf]) -> bool {
-        self.busy(names).is_some()
+    /// Returns whether the editor is making the edit of a file's active operation.
+    pub fn is_edited(&self, names: &[PathBuf]) -> bool {
+        self.lanes(names).any(|lane| {
+            let landing = lane.active.as_ref().map(|(_, landing)| landing);
+            lane.author.is_some() && landing.is_some_and(Option::is_some)
+        })
     }
 
     /// Returns whether a file has an active or waiting operation of a kind.

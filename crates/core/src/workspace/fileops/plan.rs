@@ -1,6 +1,6 @@
 //! The input of a plan, its output, and the result of carrying it out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Save};
 use crate::spine::event::{DiskFile, EditDone, Stamp};
@@ -10,24 +10,74 @@ use crate::spine::pending::reply::{DiskWritten, Edited};
 use crate::spine::project::{Body, FileState};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
+use crate::workspace::Workspace;
 use crate::workspace::changes::{DiskMerge, Reapplied};
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::Author;
-use crate::workspace::files::{Merged, Saved};
-use crate::workspace::reviews::{End, Moving};
+use crate::workspace::files::{Answer, Merged, Saved};
+use crate::workspace::reviews::{End, FileReview, Moving};
+use acp::RpcError;
 
-/// A file at the time an operation is planned.
+/// A file at the time an operation is planned: all that a plan may look at.
 #[derive(Debug)]
 pub(crate) struct FileNow<'a> {
+    pub path: &'a Path,
     /// The buffer that has the file.
     pub document: Option<(BufId, &'a Document)>,
-    pub disk: DiskFile,
-    /// The text the session last read or wrote.
-    pub seen: Option<&'a Text>,
-    /// The reported change of the text last saved in the buffer that waits in the lane.
-    pub told: Option<(DiskFile, Option<SessionKey>)>,
-    /// The session whose agent wrote the file on disk.
-    pub by: Option<SessionKey>,
+    pub review: Option<&'a FileReview>,
+    /// The file on disk, if the intent needs it.
+    pub disk: Option<DiskFile>,
+    workspace: &'a Workspace,
+}
+
+impl<'a> FileNow<'a> {
+    pub(super) fn of(workspace: &'a Workspace, path: &'a Path, disk: Option<DiskFile>) -> Self {
+        let found = workspace.documents.find(path);
+        let real = || workspace.documents.find(&disk.as_ref()?.real);
+        Self {
+            path,
+            document: found.or_else(real),
+            review: workspace.reviews.get(path),
+            disk,
+            workspace,
+        }
+    }
+
+    /// Returns the stamp of the file on disk.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.disk.as_ref()?.stamp
+    }
+
+    /// Returns the text of the file as a session last read or wrote it.
+    pub fn seen(&self, key: SessionKey, real: &Path) -> Option<&'a Text> {
+        self.workspace.seen(key, real)
+    }
+
+    /// Returns whether a session's agent reads a missing file as an empty one.
+    pub fn missing_is_empty(&self, key: SessionKey) -> bool {
+        let session = self.workspace.sessions.get(&key);
+        session.is_some_and(|session| session.folders.missing_is_empty)
+    }
+
+    /// Returns an error if a session's agent may not use this file.
+    pub fn check_root(&self, key: SessionKey, real: &Path) -> Result<(), RpcError> {
+        self.workspace.check_root(key, real)
+    }
+
+    /// Returns the session whose agent wrote the file on disk.
+    pub fn writer(&self, real: &Path) -> Option<SessionKey> {
+        self.workspace.writer_at(real)
+    }
+
+    /// Returns the session whose folder contains the file; of several, the newest.
+    pub fn owner(&self) -> Option<SessionKey> {
+        self.workspace.session_at(self.path)
+    }
+
+    /// Returns the change in the lane that leads away from the text `saved`, and its author.
+    pub fn told(&self, real: &Path, saved: &Text) -> Option<(DiskFile, Option<SessionKey>)> {
+        self.workspace.told_of(real, saved)
+    }
 }
 
 /// The next step of an operation.
@@ -45,8 +95,8 @@ pub(crate) enum Plan {
     Disk(Change, Landing),
     /// The file has changed: read it and plan again.
     Again,
-    /// The operation is complete.
-    Done,
+    /// The file stays as it is, and the operation is complete.
+    Done(Landing),
     /// The operation cannot be carried out, for this reason.
     Fail(String),
 }
@@ -68,6 +118,10 @@ pub(crate) enum Change {
 /// The data that `landed` needs when the change is made.
 #[derive(Debug)]
 pub(crate) enum Landing {
+    /// An agent gets this answer to its read.
+    Answer(Box<Answer>),
+    /// An agent may not use the file.
+    Refused(RpcError),
     /// An agent's text is in the buffer.
     Merged(Box<Merged>),
     /// An agent's text is on disk.
@@ -76,6 +130,9 @@ pub(crate) enum Landing {
     Foreign(Box<DiskMerge>),
     /// A change on disk is merged into the buffer; this session's agent wrote it.
     TakenIn(Box<DiskMerge>, Option<SessionKey>),
+    /// A change on disk leaves the buffer's lines alone; this session's agent wrote the content.
+    /// The user gets the warning.
+    Noted(Option<SessionKey>, Option<String>),
     /// A change that the user saved over is back on disk.
     Reapplied(Box<Reapplied>),
     /// A decision is carried out in the buffer, or on disk.
@@ -88,8 +145,9 @@ pub(crate) enum Landing {
     Reread(Box<DiskMerge>),
     /// The file has this state again.
     Rest(FileState),
-    /// Lines are put back: in the buffer, or on disk, which then has this text.
-    PutBack(Option<Text>),
+    /// Lines are put back: in the buffer, or on disk, which then has this text. This number of
+    /// edits was left out, because their lines have changed.
+    PutBack(Option<Text>, usize),
     /// The intent has all of it.
     Plain,
 }
@@ -118,6 +176,8 @@ pub(crate) struct BufferEdit {
 /// The result of a change.
 #[derive(Debug)]
 pub(crate) enum Outcome {
+    /// No change was planned.
+    Unchanged,
     Edited(EditDone),
     Written(Option<Stamp>),
 }
@@ -166,21 +226,35 @@ impl BufferEdit {
 }
 
 impl Change {
-    pub(super) fn into_effect(self, token: Token<DiskWritten>, path: PathBuf) -> Effect {
+    pub(super) fn into_effect(
+        self,
+        token: Token<DiskWritten>,
+        path: PathBuf,
+        roots: Vec<PathBuf>,
+    ) -> Effect {
         Effect::Host(match self {
             Change::Write { over, text, format } => HostEffect::WriteDisk {
                 token,
                 path,
+                roots,
                 over,
                 text,
                 format,
             },
-            Change::Restore(state) if state.is_missing() => HostEffect::DeleteDisk { token, path },
-            Change::Restore(state) => HostEffect::Restore { token, path, state },
+            Change::Restore(state) if state.is_missing() => {
+                HostEffect::DeleteDisk { token, path, roots }
+            }
+            Change::Restore(state) => HostEffect::Restore {
+                token,
+                path,
+                roots,
+                state,
+            },
             Change::Move(to) => HostEffect::MoveDisk {
                 token,
                 from: path,
                 to,
+                roots,
             },
         })
     }

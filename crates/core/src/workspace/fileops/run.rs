@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::intent::{Intent, Operation};
 use super::lane::LaneId;
-use super::plan::{Next, Opens, Outcome, Plan};
+use super::plan::{FileNow, Landing, Next, Opens, Outcome, Plan};
 use super::{Author, MAX_TRIES, failure};
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
@@ -88,13 +88,20 @@ impl Workspace {
 
     /// Plans an operation and starts its effect.
     fn go_on(&mut self, lane: LaneId, mut op: Operation, disk: Option<DiskFile>, fx: &mut Effects) {
-        if disk.is_none() && self.reads_disk(&mut op, fx) {
+        if disk.is_none() {
+            self.starts(&mut op, fx);
+        }
+        if disk.is_none() && self.reads_disk(&op) {
             let token = self.jobs.reads.add(ReadJob::Operation(lane));
             let path = op.path.clone();
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
             return self.fileops.waits(lane, op, None, None);
         }
-        match self.plan(&mut op, disk, fx) {
+        let plan = match self.prepare(&mut op, disk.as_ref(), fx) {
+            Ok(()) => op.intent.plan(FileNow::of(self, &op.path, disk)),
+            Err(why) => Plan::Fail(why),
+        };
+        match plan {
             Plan::Edit {
                 edit,
                 author,
@@ -108,15 +115,25 @@ impl Workspace {
             }
             Plan::Disk(change, landing) => {
                 let token = self.jobs.writes.add(lane);
-                fx.push(change.into_effect(token, op.path.clone()));
+                let roots = self.roots_of(&op.intent);
+                fx.push(change.into_effect(token, op.path.clone(), roots));
                 self.fileops.waits(lane, op, Some(landing), None);
             }
             Plan::Again => self.replan(lane, op, None, fx),
-            Plan::Done => self.fileops.end(lane),
+            Plan::Done(landing) => self.has_ended(lane, op, landing, Outcome::Unchanged, fx),
             Plan::Fail(why) => {
                 let text = failure(&op.path, &why);
                 self.end_failed(lane, op, text, fx);
             }
+        }
+    }
+
+    /// Returns the folders in which an operation may change files: the session's for an agent's
+    /// write, all that are known for the rest.
+    fn roots_of(&self, intent: &Intent) -> Vec<PathBuf> {
+        match intent {
+            Intent::Write(write) => self.roots_of_session(write.session),
+            _ => self.all_roots(),
         }
     }
 
@@ -230,15 +247,11 @@ impl Workspace {
 
     /// Records a result: done, not made because the file has changed (`None`), or refused.
     fn has_landed(&mut self, lane: LaneId, result: Result<Outcome, Option<Why>>, fx: &mut Effects) {
-        let Some((mut op, landing)) = self.fileops.resumes(lane) else {
+        let Some((op, landing)) = self.fileops.resumes(lane) else {
             return;
         };
         match (result, landing) {
-            (Ok(outcome), Some(landing)) => match self.landed(&mut op, landing, outcome, fx) {
-                Next::Done => self.fileops.end(lane),
-                Next::Again => self.replan(lane, op, None, fx),
-                Next::Over(disk) => self.replan(lane, op, Some(disk), fx),
-            },
+            (Ok(outcome), Some(landing)) => self.has_ended(lane, op, landing, outcome, fx),
             (Err(Some(Why::Refused(why))), _) => {
                 let text = failure(&op.path, &format!("nothing was changed: {why}"));
                 self.end_failed(lane, op, text, fx);
@@ -247,6 +260,22 @@ impl Workspace {
             (Err(None), _) | (Ok(_), None) => self.replan(lane, op, None, fx),
         }
         self.run_lane(lane, fx);
+    }
+
+    /// Records the result of a change, or that none was needed.
+    fn has_ended(
+        &mut self,
+        lane: LaneId,
+        mut op: Operation,
+        landing: Landing,
+        outcome: Outcome,
+        fx: &mut Effects,
+    ) {
+        match self.landed(&mut op, landing, outcome, fx) {
+            Next::Done => self.fileops.end(lane),
+            Next::Again => self.replan(lane, op, None, fx),
+            Next::Over(disk) => self.replan(lane, op, Some(disk), fx),
+        }
     }
 
     /// Returns the author of the lines that the editor reports for an edit of this client.

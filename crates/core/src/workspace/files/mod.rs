@@ -7,6 +7,7 @@ mod paths;
 mod read;
 mod write;
 
+pub(crate) use read::Answer;
 pub use read::Read;
 pub use write::Write;
 pub(crate) use write::{Merged, Saved};

@@ -29,8 +29,7 @@ impl Workspace {
 
     /// Refuses a path outside the session's folders.
     pub(crate) fn check_root(&self, key: SessionKey, path: &Path) -> Result<(), RpcError> {
-        let session = self.sessions.get(&key);
-        if session.is_some_and(|session| is_within(&session.folders.roots, path)) {
+        if is_within(&self.roots_of_session(key), path) {
             return Ok(());
         }
         let why = format!(
@@ -39,6 +38,17 @@ impl Workspace {
             path.display()
         );
         Err(RpcError::new(rpc::INVALID_PARAMS, why))
+    }
+
+    /// Returns the folders that a session's agent may use.
+    pub(crate) fn roots_of_session(&self, key: SessionKey) -> Vec<PathBuf> {
+        let session = self.sessions.get(&key);
+        session.map_or_else(Vec::new, |session| session.folders.roots.clone())
+    }
+
+    /// Returns the folders of all sessions and projects, also of closed ones.
+    pub(crate) fn all_roots(&self) -> Vec<PathBuf> {
+        self.roots.iter().cloned().collect()
     }
 }
 

@@ -59,16 +59,25 @@ pub(crate) struct Saved {
 }
 
 impl Write {
-    /// Plans how to merge the agent's text into the file.
-    fn plan(&self, now: FileNow) -> Plan {
+    /// Plans to merge the agent's text into the file's buffer, else into the disk.
+    pub(crate) fn plan(&self, mut now: FileNow) -> Plan {
+        if self.is_taken_back {
+            return Plan::Done(Landing::Plain);
+        }
+        let Some(disk) = now.disk.take() else {
+            return Plan::Again;
+        };
+        if let Err(error) = now.check_root(self.session, &disk.real) {
+            return Plan::Done(Landing::Refused(error));
+        }
         match now.document {
-            Some((buf, document)) => self.plan_buffer(buf, document, now),
-            None => self.plan_disk(now),
+            Some((buf, document)) => self.plan_buffer(buf, document, disk, &now),
+            None => self.plan_disk(disk, &now),
         }
     }
 
-    fn plan_buffer(&self, buf: BufId, document: &Document, now: FileNow) -> Plan {
-        let on_disk = match known_on_disk(document, &now.disk) {
+    fn plan_buffer(&self, buf: BufId, document: &Document, disk: DiskFile, now: &FileNow) -> Plan {
+        let on_disk = match known_on_disk(document, &disk) {
             Ok(text) => text,
             Err(why) => return Plan::Fail(why.to_owned()),
         };
@@ -76,11 +85,11 @@ impl Write {
             && saved != text
         {
             let texts = (saved.clone(), text.clone());
-            return self.plan_foreign(buf, document, now, texts);
+            return self.plan_foreign(buf, document, disk, texts, now);
         }
         let ours = document.text.clone();
         let (theirs, _) = document.state.format.from_wire(&self.content);
-        let base = match (now.seen, on_disk) {
+        let base = match (now.seen(self.session, &disk.real), on_disk) {
             (Some(seen), _) => seen.clone(),
             (None, Some(text)) => text,
             (None, None) => ours.clone(),
@@ -89,9 +98,9 @@ impl Write {
         let mut merged = ours.clone();
         merged.apply_all(&edits);
         let there = FileState::of_text(ours.clone(), document.state.format);
-        let (path, real) = (document.path.clone(), now.disk.real);
+        let (path, real) = (document.path.clone(), disk.real);
         Plan::Edit {
-            edit: BufferEdit::new(buf, document, edits, Save::Over(now.disk.stamp)),
+            edit: BufferEdit::new(buf, document, edits, Save::Over(disk.stamp)),
             author: Author::Agent(self.session),
             opens: Some(Box::new(Opens {
                 path: path.clone(),
@@ -99,7 +108,7 @@ impl Write {
                 session: self.session,
                 base: ours.clone(),
                 now: Some(there.body.clone()),
-                origin: match now.disk.content {
+                origin: match disk.content {
                     Some(_) => there,
                     None => FileState::missing(),
                 },
@@ -120,12 +129,17 @@ impl Write {
         &self,
         buf: BufId,
         document: &Document,
-        now: FileNow,
+        disk: DiskFile,
         (saved, on_disk): (Text, Text),
+        now: &FileNow,
     ) -> Plan {
         // Reported changes are merged first, one at a time: they may have several authors.
-        let is_passing = now.told.is_some();
-        let (disk, by) = now.told.unwrap_or((now.disk, now.by));
+        let told = now.told(&disk.real, &saved);
+        let is_passing = told.is_some();
+        let (disk, by) = told.unwrap_or_else(|| {
+            let by = now.writer(&disk.real);
+            (disk, by)
+        });
         let theirs = match (&disk.content, is_passing) {
             (Some(content), true) => document.reads(content).text,
             _ => on_disk,
@@ -149,12 +163,12 @@ impl Write {
         }
     }
 
-    fn plan_disk(&self, now: FileNow) -> Plan {
+    fn plan_disk(&self, disk: DiskFile, now: &FileNow) -> Plan {
         let DiskFile {
             real,
             content,
             stamp: over,
-        } = now.disk;
+        } = disk;
         let (before, format) = match content {
             Some(content) => (Some(content.text), content.format),
             None => (None, Format::decode(self.content.as_bytes()).0),
@@ -165,7 +179,8 @@ impl Write {
             ..format
         };
         let mut after = before.clone().unwrap_or_default();
-        let merged = merge(now.seen.unwrap_or(&after), &after, &theirs);
+        let seen = now.seen(self.session, &real);
+        let merged = merge(seen.unwrap_or(&after), &after, &theirs);
         after.apply_all(&merged.edits);
         Plan::Disk(
             Change::Write {
@@ -208,34 +223,6 @@ impl Workspace {
         self.operate(path, Intent::Write(write), fx);
     }
 
-    /// Plans a write to the file's buffer, else to the disk.
-    pub(crate) fn plan_write(
-        &mut self,
-        path: &Path,
-        write: &Write,
-        disk: DiskFile,
-        fx: &mut Effects,
-    ) -> Plan {
-        if write.is_taken_back {
-            return Plan::Done;
-        }
-        if let Err(error) = self.check_root(write.session, &disk.real) {
-            self.answer_write(path, write, Err(error), fx);
-            return Plan::Done;
-        }
-        let found = self.documents.find(path);
-        let document = found.or_else(|| self.documents.find(&disk.real));
-        let saved = document.and_then(|(_, document)| document.saved.as_ref());
-        let session = self.sessions.get(&write.session);
-        write.plan(FileNow {
-            document,
-            seen: session.and_then(|session| session.seen.get(&disk.real)),
-            told: saved.and_then(|saved| self.told_of(&disk.real, saved)),
-            by: self.writer_at(&disk.real),
-            disk,
-        })
-    }
-
     /// Records the result of a write.
     pub(crate) fn write_landed(
         &mut self,
@@ -246,6 +233,10 @@ impl Workspace {
         fx: &mut Effects,
     ) -> Next {
         match (landing, outcome) {
+            (Landing::Refused(error), _) => {
+                self.answer_write(path, write, Err(error), fx);
+                Next::Done
+            }
             (Landing::Foreign(merge), Outcome::Edited(done)) => {
                 let landed = merge.lands();
                 self.disk_is_merged(*merge, &done, fx);

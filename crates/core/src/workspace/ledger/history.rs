@@ -22,14 +22,14 @@ const STATE_COST: usize = 4096;
 
 /// A content with the ledger's state for it.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct Version {
     pub track: Track,
     pub offers: Vec<Offer>,
 }
 
 /// The cause of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Cause {
     /// The user typed in a line outside all changes. More typing in that line replaces this state,
     /// since undoing it needs no memory.
     Typing(usize),
@@ -41,14 +41,14 @@ pub(super) enum Step {
     Whole,
 }
 
-impl Step {
+impl Cause {
     /// Returns 0 for the user's edits, 1 for the agent's, 2 for complete steps. A state followed by
     /// one of the same rank is intermediate; lower ranks are evicted first.
     fn rank(self) -> u8 {
         match self {
-            Step::Typing(_) | Step::User => 0,
-            Step::Agent => 1,
-            Step::Whole => 2,
+            Cause::Typing(_) | Cause::User => 0,
+            Cause::Agent => 1,
+            Cause::Whole => 2,
         }
     }
 }
@@ -67,9 +67,9 @@ pub(super) struct History {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    state: State,
+    state: Version,
     mark: Mark,
-    step: Step,
+    step: Cause,
     passing: bool,
     bytes: usize,
 }
@@ -158,7 +158,7 @@ impl History {
     }
 
     /// Remembers a state; `bytes` is the new text since the last one.
-    pub fn remember(&mut self, state: State, mark: Mark, step: Step, bytes: usize) {
+    pub fn remember(&mut self, state: Version, mark: Mark, step: Cause, bytes: usize) {
         let known = self.position(&state.track.current, mark);
         let newest = self.entries.len().checked_sub(1);
         if let Some(known) = known {
@@ -168,10 +168,10 @@ impl History {
             && known != newest
             && let Some(last) = self.entries.last_mut()
         {
-            if last.step == step && matches!(step, Step::Typing(_)) {
+            if last.step == step && matches!(step, Cause::Typing(_)) {
                 let last = self.entries.len() - 1;
                 self.remove(last);
-            } else if last.step.rank() == step.rank() && step != Step::Whole {
+            } else if last.step.rank() == step.rank() && step != Cause::Whole {
                 last.passing = true;
             }
         }
@@ -198,12 +198,12 @@ impl History {
     /// Marks the newest state as complete, so that it is not evicted as an intermediate one.
     pub fn keep(&mut self) {
         if let Some(last) = self.entries.last_mut() {
-            last.step = Step::Whole;
+            last.step = Cause::Whole;
         }
     }
 
     /// Returns the state with this content, if it is remembered.
-    pub fn recall(&mut self, content: &Text, mark: Mark) -> Option<State> {
+    pub fn recall(&mut self, content: &Text, mark: Mark) -> Option<Version> {
         let at = self.position(content, mark)?;
         self.at_newest = at + 1 == self.entries.len();
         self.entries.get(at).map(|entry| entry.state.clone())

@@ -11,6 +11,7 @@ mod authors;
 mod history;
 mod landed;
 mod offers;
+mod outside;
 mod parts;
 mod track;
 
@@ -31,7 +32,7 @@ use crate::text::diff::merge::Conflict;
 use crate::text::diff::{self, Hunk, diff};
 use crate::text::{LineEdit, Text};
 pub use authors::agent_changed;
-use history::{Accepted, History, Mark, State, Step};
+use history::{Accepted, Cause, History, Mark, Version};
 use offers::Offer;
 use parts::Part;
 use track::{Reach, Track};
@@ -71,7 +72,7 @@ impl Review {
             history: History::default(),
             bytes: 0,
         };
-        review.settle(Step::Whole);
+        review.settle(Cause::Whole);
         review
     }
 
@@ -111,13 +112,13 @@ impl Review {
             self.count(edit);
         }
         self.track.agent_all(&edits);
-        self.settle(Step::Whole);
+        self.settle(Cause::Whole);
     }
 
     /// Replaces the accepted text; the current text stays.
     pub fn rebase(&mut self, base: Text) {
         self.track.set_whole_base(base);
-        self.settle(Step::Whole);
+        self.settle(Cause::Whole);
     }
 
     /// Applies an edit made on the agent's behalf, or by the client itself.
@@ -127,7 +128,7 @@ impl Review {
         };
         self.prepare(&edit);
         self.track.agent(&edit);
-        self.settle(Step::Agent);
+        self.settle(Cause::Agent);
     }
 
     /// Marks the edits reported by [`Review::agent_edited`] as complete.
@@ -149,7 +150,7 @@ impl Review {
         self.user_edits(&edits);
     }
 
-    /// Applies a write of the whole content by the user or another program.
+    /// Applies a write of the whole content by the user.
     pub fn user_wrote(&mut self, current: Text) {
         let edits = diff(&self.track.current, &current);
         self.user_edits(&edits);
@@ -167,7 +168,7 @@ impl Review {
         }
         let theirs = conflict.theirs.into();
         offers::add(&mut self.offers, Offer { rows, theirs });
-        self.settle(Step::Whole);
+        self.settle(Cause::Whole);
     }
 
     /// Accepts hunks: their current lines become part of the base.
@@ -213,7 +214,7 @@ impl Review {
         self.history.accept(&Accepted::of(&self.track, &parts));
         self.track.accept(&parts);
         if !hit.is_empty() {
-            self.settle(Step::Whole);
+            self.settle(Cause::Whole);
         }
         let taken = self.take_offers(&hit);
         for offer in taken.iter().rev() {
@@ -245,7 +246,7 @@ impl Review {
     pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
         let hit: Vec<Hunk> = self.hit(which).to_vec();
         if !self.take_offers(&hit).is_empty() {
-            self.settle(Step::Whole);
+            self.settle(Cause::Whole);
         }
         self.history.keep();
         let hit = hit.into_iter().filter(|hunk| hunk.conflict.is_none());
@@ -303,19 +304,20 @@ impl Review {
         parts.collect()
     }
 
-    fn user_edits(&mut self, edits: &[LineEdit]) {
+    /// Applies edits by the user; returns whether the ledger remembered the resulting content.
+    fn user_edits(&mut self, edits: &[LineEdit]) -> bool {
         let mut step = match edits {
-            [edit] if edit.removed == 1 && edit.lines.len() == 1 => Step::Typing(edit.start),
-            _ => Step::User,
+            [edit] if edit.removed == 1 && edit.lines.len() == 1 => Cause::Typing(edit.start),
+            _ => Cause::User,
         };
         for edit in edits.iter().rev() {
             self.prepare(edit);
             if self.track.user(edit) == Reach::Inside {
-                step = Step::User;
+                step = Cause::User;
             }
         }
         if edits.is_empty() {
-            return;
+            return false;
         }
         match self.history.recall(&self.track.current, self.mark) {
             Some(state) => {
@@ -323,8 +325,12 @@ impl Review {
                 self.offers = state.offers;
                 self.bytes = 0;
                 self.show();
+                true
             }
-            None => self.settle(step),
+            None => {
+                self.settle(step);
+                false
+            }
         }
     }
 
@@ -379,15 +385,15 @@ impl Review {
     }
 
     /// Remembers the present state, and updates the hunks.
-    fn settle(&mut self, step: Step) {
+    fn settle(&mut self, step: Cause) {
         // The inverse edit can restore the changes only from the history.
         let made_up = self.track.drop_made_up();
-        let step = if made_up && matches!(step, Step::Typing(_)) {
-            Step::User
+        let step = if made_up && matches!(step, Cause::Typing(_)) {
+            Cause::User
         } else {
             step
         };
-        let state = State {
+        let state = Version {
             track: self.track.clone(),
             offers: self.offers.clone(),
         };

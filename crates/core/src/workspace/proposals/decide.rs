@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Place, Proposal, Proposals};
+use super::{Proposal, ProposalIndex, Proposals};
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::QuestionId;
 use crate::workspace::Workspace;
@@ -39,7 +39,7 @@ impl Workspace {
             None => path.to_owned(),
         };
         let files = self.proposals.files();
-        let mut meant: Vec<Place> = Vec::new();
+        let mut meant: Vec<ProposalIndex> = Vec::new();
         for (place, _, file) in files.filter(|(.., file)| file.path == path) {
             let hit = file.hit(which).into_iter();
             meant.extend(hit.map(|hunk| place.of_hunk(hunk)));
@@ -53,7 +53,7 @@ impl Workspace {
     }
 
     /// Decides proposed hunks.
-    pub(crate) fn decide_places(&mut self, action: ReviewAction, places: &[Place]) {
+    pub(crate) fn decide_places(&mut self, action: ReviewAction, places: &[ProposalIndex]) {
         for place in places {
             if let Some(hunk) = self.proposals.hunk_mut(*place) {
                 hunk.choice = Some(action);
@@ -67,7 +67,7 @@ impl Workspace {
 
 impl Proposals {
     /// Returns the questions about files whose changes cannot be decided hunk by hunk.
-    pub(crate) fn undecidable(&self, files: &[Place]) -> Vec<QuestionId> {
+    pub(crate) fn undecidable(&self, files: &[ProposalIndex]) -> Vec<QuestionId> {
         let unlocated = files.iter().filter_map(|place| {
             let proposal = self.all.get(place.proposal)?;
             let file = proposal.files.get(place.file)?;
@@ -93,18 +93,18 @@ impl Proposals {
     }
 
     /// Returns the undecided hunks; if there are none, all of `meant`, to be decided anew.
-    fn open_of(&self, meant: Vec<Place>) -> Vec<Place> {
-        let is_open = |place: &Place| {
+    fn open_of(&self, meant: Vec<ProposalIndex>) -> Vec<ProposalIndex> {
+        let is_open = |place: &ProposalIndex| {
             let hunks = self.at(*place).map(|file| &file.hunks);
             let hunk = hunks.zip(place.hunk).and_then(|(hunks, at)| hunks.get(at));
             hunk.is_some_and(|hunk| hunk.choice.is_none())
         };
-        let open: Vec<Place> = meant.iter().copied().filter(is_open).collect();
+        let open: Vec<ProposalIndex> = meant.iter().copied().filter(is_open).collect();
         if open.is_empty() { meant } else { open }
     }
 
     /// Returns the hunks at `places`; for a whole file, those that `open_of` returns.
-    pub(crate) fn meant(&self, places: &[Place]) -> Vec<Place> {
+    pub(crate) fn meant(&self, places: &[ProposalIndex]) -> Vec<ProposalIndex> {
         let mut meant = Vec::new();
         for place in places {
             if place.hunk.is_some() {

@@ -26,6 +26,16 @@ impl Workspace {
         self.proposals.asked.contains(&(key, id.clone()))
     }
 
+    /// Notes that a tool call has raised a question.
+    pub(crate) fn note_asked(&mut self, session: SessionKey, tool: ToolCallId) {
+        self.proposals.was_asked(session, tool);
+    }
+
+    /// Returns whether the proposal of an open question has changed since the last call.
+    pub(crate) fn take_asked_changed(&mut self) -> bool {
+        self.proposals.take_asked_changed()
+    }
+
     /// Updates the proposal of a tool call.
     pub(crate) fn propose(
         &mut self,

@@ -33,13 +33,19 @@ pub struct Kept {
 
 impl Workspace {
     /// Ends the proposal of a question that is being answered; keeps its choices if the agent may
-    /// proceed.
-    pub(crate) fn proposal_answered(&mut self, id: QuestionId, is_allowed: bool) {
+    /// proceed. No user has read what a rule answers.
+    pub(crate) fn proposal_answered(&mut self, id: QuestionId, is_allowed: bool, by_rule: bool) {
         let all = &mut self.proposals.all;
         let at = all.iter().position(|one| one.permission == Some(id));
-        let Some(proposal) = at.map(|at| all.remove(at)) else {
+        let Some(mut proposal) = at.map(|at| all.remove(at)) else {
             return;
         };
+        if self.proposals.accept_allowed && !by_rule {
+            let files = proposal.files.iter_mut();
+            for hunk in files.flat_map(|file| &mut file.hunks) {
+                hunk.choice.get_or_insert(ReviewAction::Accept);
+            }
+        }
         for file in &proposal.files {
             self.reviews.dirty.insert(file.path.clone());
         }

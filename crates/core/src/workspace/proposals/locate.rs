@@ -49,12 +49,16 @@ pub struct Located {
 /// The maximum number of places that are counted.
 const MAX_PLACES: usize = 10_000;
 
+/// The maximum number of indentations that are tried.
+const MAX_INDENTS: usize = 32;
+
 /// The `oldText` that an old version of an agent sends for a file it deletes.
 const DELETED: &str = "[file deleted]";
 
 /// Locates a diff; `None` if its old text is not found.
 ///
-/// A snippet is matched against whole lines first, then against parts of lines. If the agent read
+/// A snippet is matched against whole lines first, then against parts of lines, then with another
+/// indentation. If the agent read
 /// an earlier version of the text, its change is merged with the user's.
 pub fn locate(diff: &Diff, ground: Ground<'_>) -> Option<Located> {
     let new = as_lines(&diff.new, ground.line_end);
@@ -85,6 +89,9 @@ fn find(old: &str, new: &str, diff: &Diff, ground: Ground<'_>) -> Option<Located
         });
     }
     if let Some(found) = snippet(ground.text, old, new, diff.everywhere, ground.near) {
+        return Some(found);
+    }
+    if let Some(found) = indented(ground, old, new, diff.everywhere) {
         return Some(found);
     }
     // The agent read an earlier version: its change is merged if the user's changes do not overlap
@@ -192,6 +199,40 @@ fn snippet(
         row: row_of(first),
         places: if everywhere { 1 } else { count },
         deletes: false,
+    })
+}
+
+/// Locates a snippet that has lost its common indentation, and gives both texts the one they have
+/// in the file.
+fn indented(ground: Ground<'_>, old: &str, new: &str, everywhere: bool) -> Option<Located> {
+    let first = old.lines().find(|line| !line.trim().is_empty())?;
+    let mut indents: Vec<String> = Vec::new();
+    for line in ground.text.lines(0..ground.text.len()) {
+        if let Some(indent) = line.strip_suffix(first)
+            && !indent.is_empty()
+            && indent.trim().is_empty()
+            && indents.len() < MAX_INDENTS
+            && !indents.iter().any(|known| known == indent)
+        {
+            indents.push(indent.to_owned());
+        }
+    }
+    indents.iter().find_map(|indent| {
+        let within = |text: &str| -> String {
+            let lines = text.split_inclusive('\n');
+            let line = |line: &str| match line.trim().is_empty() {
+                true => line.to_owned(),
+                false => format!("{indent}{line}"),
+            };
+            lines.map(line).collect()
+        };
+        snippet(
+            ground.text,
+            &within(old),
+            &within(new),
+            everywhere,
+            ground.near,
+        )
     })
 }
 

@@ -45,6 +45,8 @@ pub enum Preview {
 #[derive(Debug, Default)]
 pub struct Proposals {
     pub preview: Preview,
+    /// What the user allows counts as accepted, hunk by hunk.
+    pub accept_allowed: bool,
     all: Vec<Proposal>,
     kept: Vec<Kept>,
     /// Tool calls that raised a question in this turn; they no longer count as pending.
@@ -119,14 +121,14 @@ pub struct Proposed {
 
 /// The position of a file's proposal, or of one of its hunks; valid until the next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ProposalIndex {
     proposal: usize,
     file: usize,
     /// `None` for all hunks of the file.
     pub hunk: Option<usize>,
 }
 
-impl Place {
+impl ProposalIndex {
     pub fn of_hunk(self, hunk: usize) -> Self {
         Self {
             hunk: Some(hunk),
@@ -173,12 +175,12 @@ impl Proposals {
     }
 
     /// Returns every file's proposals, oldest first.
-    pub fn files(&self) -> impl Iterator<Item = (Place, &Proposal, &FileProposal)> {
+    pub fn files(&self) -> impl Iterator<Item = (ProposalIndex, &Proposal, &FileProposal)> {
         let all = self.all.iter().enumerate();
         all.flat_map(|(at, proposal)| {
             let files = proposal.files.iter().enumerate();
             files.map(move |(file, of_file)| {
-                let place = Place {
+                let place = ProposalIndex {
                     proposal: at,
                     file,
                     hunk: None,
@@ -207,11 +209,11 @@ impl Proposals {
         std::mem::take(&mut self.is_asked_changed)
     }
 
-    fn at(&self, place: Place) -> Option<&FileProposal> {
+    fn at(&self, place: ProposalIndex) -> Option<&FileProposal> {
         self.all.get(place.proposal)?.files.get(place.file)
     }
 
-    fn hunk_mut(&mut self, place: Place) -> Option<&mut Proposed> {
+    fn hunk_mut(&mut self, place: ProposalIndex) -> Option<&mut Proposed> {
         let file = self.all.get_mut(place.proposal)?.files.get_mut(place.file);
         file?.hunks.get_mut(place.hunk?)
     }

@@ -6,15 +6,13 @@ use std::path::Path;
 
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
-use crate::spine::event::DiskFile;
 use crate::spine::ids::SessionKey;
 use crate::text::diff::diff;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
-    Author, BufferEdit, Change, Landing, Next, Outcome, Plan, not_saved,
+    Author, BufferEdit, Change, FileNow, Landing, Next, Outcome, Plan, not_saved,
 };
-use crate::workspace::reviews::NO_TEXT;
 
 /// Lines to restore.
 #[derive(Debug)]
@@ -32,6 +30,38 @@ impl PutBack {
             session,
             written,
             edits,
+        }
+    }
+
+    /// Plans to restore lines, in the file's buffer, else on disk.
+    pub(crate) fn plan(&self, now: FileNow) -> Plan {
+        let text = match (now.document, now.review) {
+            (Some((_, document)), _) => &document.text,
+            (None, Some(review)) => review.ledger.current(),
+            (None, None) => return Plan::Done(Landing::Plain),
+        };
+        let (edits, lost) = self.edits_in(text);
+        if edits.is_empty() {
+            return Plan::Done(Landing::PutBack(None, lost));
+        }
+        match now.document {
+            Some((buf, document)) => Plan::Edit {
+                edit: BufferEdit::new(buf, document, edits, Save::OverIfClean(document.stamp)),
+                author: Author::Agent(self.session),
+                opens: None,
+                landing: Landing::PutBack(None, lost),
+            },
+            None => {
+                let mut text = text.clone();
+                text.apply_all(&edits);
+                let format = now.review.and_then(|review| review.now.format());
+                let change = Change::Write {
+                    over: now.stamp(),
+                    text: text.clone(),
+                    format: format.unwrap_or_default(),
+                };
+                Plan::Disk(change, Landing::PutBack(Some(text), lost))
+            }
         }
     }
 
@@ -65,63 +95,19 @@ impl PutBack {
 }
 
 impl Workspace {
-    /// Plans to restore lines, in the file's buffer, else on disk.
-    pub(crate) fn plan_put_back(
-        &mut self,
-        path: &Path,
-        back: &PutBack,
-        disk: Option<DiskFile>,
-        fx: &mut Effects,
-    ) -> Plan {
-        let over = disk.as_ref().and_then(|disk| disk.stamp);
-        if let Some(disk) = disk
-            && !self.review_from_disk(path, disk)
-        {
-            return Plan::Fail(NO_TEXT.to_owned());
-        }
-        let found = self.documents.find(path);
-        let review = self.reviews.get(path);
-        let now = match (found, review) {
-            (Some((_, document)), _) => &document.text,
-            (None, Some(review)) => review.ledger.current(),
-            (None, None) => return Plan::Done,
-        };
-        let (edits, lost) = back.edits_in(now);
-        tell_lost(path, lost, fx);
-        if edits.is_empty() {
-            return Plan::Done;
-        }
-        match found {
-            Some((buf, document)) => Plan::Edit {
-                edit: BufferEdit::new(buf, document, edits, Save::OverIfClean(document.stamp)),
-                author: Author::Agent(back.session),
-                opens: None,
-                landing: Landing::PutBack(None),
-            },
-            None => {
-                let mut text = now.clone();
-                text.apply_all(&edits);
-                let format = review.and_then(|review| review.now.format());
-                let change = Change::Write {
-                    over,
-                    text: text.clone(),
-                    format: format.unwrap_or_default(),
-                };
-                Plan::Disk(change, Landing::PutBack(Some(text)))
-            }
-        }
-    }
-
-    /// Records that lines are restored; `text` is the resulting text on disk.
+    /// Records that lines are restored: the resulting text on disk, and the number of edits left
+    /// out.
     pub(crate) fn put_back_landed(
         &mut self,
         path: &Path,
-        text: Option<Text>,
+        (text, lost): (Option<Text>, usize),
         outcome: Outcome,
         fx: &mut Effects,
     ) -> Next {
+        tell_lost(path, lost, fx);
         let is_open = self.documents.find(path).is_some();
         match outcome {
+            Outcome::Unchanged => return Next::Done,
             Outcome::Edited(done) => {
                 if let Some(Err(why)) = done.saved {
                     fx.push(notify(Level::Error, not_saved(path, why)));

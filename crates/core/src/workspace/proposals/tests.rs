@@ -159,3 +159,22 @@ fn the_line_ends_of_the_file_do_not_matter() {
         assert_eq!(found.as_deref(), Some("one\n2\n3\nfour\n"));
     }
 }
+
+#[test]
+fn a_snippet_without_its_common_indentation_gets_that_of_the_file() {
+    let text = "fn a() {\n    if b {\n        c();\n\n        d();\n    }\n}\n";
+    let found = |old: &str, new: &str| {
+        let found = find(text, &diff(Some(old), new), &[], None)?;
+        Some((found.after.to_string(), found.row))
+    };
+    let want = "fn a() {\n    if b {\n        c();\n\n        e();\n        f();\n    }\n}\n";
+    assert_eq!(
+        found(
+            "if b {\n    c();\n\n    d();\n",
+            "if b {\n    c();\n\n    e();\n    f();\n"
+        ),
+        Some((want.into(), 1))
+    );
+    assert_eq!(found("c();\nd();\n", "c();\n"), None);
+    assert_eq!(found("if b {\nc();\n", "if b {\n"), None);
+}

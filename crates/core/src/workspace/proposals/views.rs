@@ -69,13 +69,16 @@ impl Proposals {
         infos
     }
 
-    /// Returns the first row of a question's changes in each file.
+    /// Returns the first row of a question's changes in each file, in the agent's order: up to the
+    /// first file that has not been read yet.
     pub(crate) fn places(&self, id: QuestionId) -> Vec<PlaceView> {
         let files = self
             .of_permission(id)
             .into_iter()
             .flat_map(|one| &one.files);
+        let is_read = |file: &&FileProposal| file.base.is_some() || !(file.reading || file.stale);
         files
+            .take_while(is_read)
             .filter_map(|file| {
                 let first = file.hunks.first()?;
                 Some(PlaceView {

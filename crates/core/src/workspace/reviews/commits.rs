@@ -30,12 +30,28 @@ impl FileReview {
     /// Records the repository's version; returns whether it accepts any hunk.
     fn take_version(&mut self, version: Committed, by: Option<SessionKey>) -> bool {
         let known = self.repository.replace(version);
+        if known.is_none() && std::mem::take(&mut self.is_changed_since) {
+            return self.is_left_as_committed();
+        }
         let (Some(known), Some(now), None) = (known, self.repository.clone(), by) else {
             // The first version is only recorded for comparison; an agent's commit accepts nothing.
             return false;
         };
         let index = self.accept_version(known.index.as_ref(), now.index.as_ref());
         index | self.accept_version(known.head.as_ref(), now.head.as_ref())
+    }
+
+    /// Accepts all if another program, such as `git checkout`, has left the repository's version.
+    fn is_left_as_committed(&mut self) -> bool {
+        let is_left = self.is_pending()
+            && self.repository.iter().any(|version| {
+                let mut versions = [&version.head, &version.index].into_iter().flatten();
+                versions.any(|version| version.text == *self.ledger.current())
+            });
+        if is_left {
+            self.accept(&Which::All);
+        }
+        is_left
     }
 
     fn accept_version(&mut self, before: Option<&DiskText>, after: Option<&DiskText>) -> bool {

@@ -10,23 +10,27 @@ use super::FileReview;
 use super::moving::Moved;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
-use crate::spine::event::{DiskFile, ReviewAction, Scope, Stamp};
+use crate::spine::event::{ReviewAction, Scope, Stamp};
 use crate::spine::project::FileState;
 use crate::text::diff::diff;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
-    Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
+    Author, BufferEdit, Change, FileNow, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
 };
 use crate::workspace::ledger::Which;
 
 /// Hunks that the user accepts or rejects.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Decide {
     pub(super) action: ReviewAction,
     pub(super) which: Which,
     /// The text whose rows `which` names.
     pub(super) text: Text,
+    /// The edits that carry it out, once the review has recorded it.
+    decided: Option<Decided>,
+    /// The write permission, which the agent has taken, was asked for.
+    pub(super) is_unlocked: bool,
 }
 
 /// The fate of a file whose hunks are rejected.
@@ -41,6 +45,7 @@ pub(crate) enum End {
 }
 
 /// The result of a decision: edits.
+#[derive(Debug, Clone)]
 pub(super) struct Decided {
     pub(super) edits: Vec<LineEdit>,
     pub(super) after: Text,
@@ -57,8 +62,49 @@ impl Decide {
         }
     }
 
+    /// Plans to make the edits in the file's buffer, else on disk.
+    pub(crate) fn plan(&self, now: FileNow) -> Plan {
+        let decided = self.decided.as_ref();
+        let Some(decided) = decided.filter(|decided| !decided.edits.is_empty()) else {
+            return Plan::Done(Landing::Plain);
+        };
+        match (now.document, now.review) {
+            (Some((buf, document)), _) => {
+                let save = match decided.end {
+                    End::Deleted => Save::Deleted,
+                    End::Stays | End::Users => Save::OverIfClean(document.stamp),
+                };
+                Plan::Edit {
+                    edit: BufferEdit::new(buf, document, decided.edits.clone(), save),
+                    author: Author::Decision,
+                    opens: None,
+                    landing: Landing::Decided(decided.end),
+                }
+            }
+            (None, Some(review)) => decided.plan_on_disk(review, now.stamp()),
+            (None, None) => Plan::Done(Landing::Plain),
+        }
+    }
+
     pub(super) fn rejects_all(&self) -> bool {
         self.action == ReviewAction::Reject && self.which == Which::All
+    }
+}
+
+impl Decided {
+    fn plan_on_disk(&self, review: &FileReview, over: Option<Stamp>) -> Plan {
+        let text = self.after.clone();
+        let is_base = text == *review.ledger.base();
+        let (now, origin) = (review.now.format(), review.origin.format());
+        let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
+        let (change, state) = match self.end {
+            End::Deleted => (Change::Restore(FileState::missing()), FileState::missing()),
+            End::Stays | End::Users => {
+                let state = FileState::of_text(text.clone(), format);
+                (Change::Write { over, text, format }, state)
+            }
+        };
+        Plan::Disk(change, Landing::DecidedOnDisk(state, self.end))
     }
 }
 
@@ -247,6 +293,8 @@ impl Workspace {
             action,
             which,
             text,
+            decided: None,
+            is_unlocked: false,
         };
         review.is_meant(&decide.which).then_some((path, decide))
     }
@@ -268,54 +316,29 @@ impl Workspace {
             && !self.fileops.has(&self.names_of(path), is_decision)
     }
 
-    /// Plans a decision for the buffer, else for the disk. Changes of the file as a whole come
-    /// first.
-    pub(crate) fn plan_decision(
-        &mut self,
-        path: &Path,
-        decide: &mut Decide,
-        disk: Option<DiskFile>,
-        fx: &mut Effects,
-    ) -> Plan {
-        let over = disk.as_ref().and_then(|disk| disk.stamp);
-        if let Some(disk) = disk
-            && !self.review_from_disk(path, disk)
-        {
-            return Plan::Fail(NO_TEXT.to_owned());
-        }
+    /// Records a decision in the review. Changes of the file as a whole come first.
+    pub(crate) fn prepare_decision(&mut self, path: &Path, decide: &mut Decide, fx: &mut Effects) {
+        decide.decided = None;
         let Some(review) = self.reviews.get_mut(path) else {
-            return Plan::Done;
+            return;
         };
         decide.follow(review.ledger.current());
         if !review.is_meant(&decide.which) {
-            return Plan::Done;
+            return;
         }
         if decide.action == ReviewAction::Reject && review.is_whole(&decide.which) {
             let is_hit = !review.ledger.hit(&decide.which).is_empty();
             review.note_rejected_whole(review.whole());
+            if review.is_locked() && !std::mem::replace(&mut decide.is_unlocked, true) {
+                self.follow_up(path.to_owned(), Intent::Rest, fx);
+                self.follow_up(path.to_owned(), Intent::Decide(decide.clone()), fx);
+                return;
+            }
             if self.reject_first(path, fx) || !is_hit && self.reject_last(path, fx) {
-                return Plan::Done;
+                return;
             }
         }
-        let Some(decided) = self.decided(path, decide) else {
-            return Plan::Done;
-        };
-        match self.documents.find(path) {
-            _ if decided.edits.is_empty() => Plan::Done,
-            Some((buf, document)) => {
-                let save = match decided.end {
-                    End::Deleted => Save::Deleted,
-                    End::Stays | End::Users => Save::OverIfClean(document.stamp),
-                };
-                Plan::Edit {
-                    edit: BufferEdit::new(buf, document, decided.edits, save),
-                    author: Author::Decision,
-                    opens: None,
-                    landing: Landing::Decided(decided.end),
-                }
-            }
-            None => self.plan_on_disk(path, decided, over),
-        }
+        decide.decided = self.decided(path, decide);
     }
 
     /// Applies a decision to the ledger and records it for undo; returns its effect on the text.
@@ -330,24 +353,6 @@ impl Workspace {
             self.all_is_users(path);
         }
         Some(decided)
-    }
-
-    fn plan_on_disk(&self, path: &Path, decided: Decided, over: Option<Stamp>) -> Plan {
-        let Some(review) = self.reviews.get(path) else {
-            return Plan::Done;
-        };
-        let is_base = decided.after == *review.ledger.base();
-        let (now, origin) = (review.now.format(), review.origin.format());
-        let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
-        let text = decided.after;
-        let (change, state) = match decided.end {
-            End::Deleted => (Change::Restore(FileState::missing()), FileState::missing()),
-            End::Stays | End::Users => {
-                let state = FileState::of_text(text.clone(), format);
-                (Change::Write { over, text, format }, state)
-            }
-        };
-        Plan::Disk(change, Landing::DecidedOnDisk(state, decided.end))
     }
 
     /// Attributes the rest of a file created by the agent, and the file itself, to the user.

@@ -2,6 +2,9 @@
 //!
 //! Invariant: a decision has one record per file, with its state before and after.
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
 use super::Reviews;
 use super::moving::Moved;
 use crate::spine::ids::TurnKey;
@@ -13,7 +16,55 @@ const DECISIONS: usize = 50;
 #[derive(Debug)]
 pub(super) struct Undone {
     pub turn: TurnKey,
-    pub files: Vec<Moved>,
+    pub files: Moves,
+}
+
+/// The effects of one decision, found by where the files were before and where they are after.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    all: Vec<Moved>,
+    from: HashMap<PathBuf, usize>,
+    to: HashMap<PathBuf, usize>,
+}
+
+impl Moves {
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Returns the effect on the file that is now at this path.
+    fn at(&mut self, place: &Path) -> Option<&mut Moved> {
+        let at = *self.to.get(place)?;
+        self.all.get_mut(at)
+    }
+
+    /// Records an effect; it replaces the one on the file that was at the same path.
+    fn put(&mut self, moved: Moved) {
+        let at = *self
+            .from
+            .entry(moved.path.clone())
+            .or_insert(self.all.len());
+        let place = moved.place().to_owned();
+        match self.all.get_mut(at) {
+            Some(known) => {
+                let before = std::mem::replace(known, moved);
+                if self.to.get(before.place()) == Some(&at) {
+                    self.to.remove(before.place());
+                }
+            }
+            None => self.all.push(moved),
+        }
+        self.to.insert(place, at);
+    }
+}
+
+impl IntoIterator for Moves {
+    type Item = Moved;
+    type IntoIter = std::vec::IntoIter<Moved>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.into_iter()
+    }
 }
 
 impl Reviews {
@@ -22,7 +73,7 @@ impl Reviews {
         self.decided.retain(|decision| !decision.is_empty());
         let many = (self.decided.len() + 1).saturating_sub(DECISIONS);
         self.decided.drain(..many);
-        self.decided.push(Vec::new());
+        self.decided.push(Moves::default());
     }
 
     /// Records a decision's effect on a file.
@@ -30,8 +81,8 @@ impl Reviews {
         let Some(decision) = self.decided.last_mut() else {
             return;
         };
-        let mut known = decision.iter_mut();
-        match known.find(|known| known.to.as_ref() == Some(&moved.path)) {
+        let known = decision.at(&moved.path);
+        match known.filter(|known| known.to.is_some()) {
             // The change follows a move of the file, and is undone with it.
             Some(known) => {
                 *known = Moved {
@@ -41,18 +92,14 @@ impl Reviews {
                     ..moved
                 };
             }
-            None => {
-                decision.retain(|other| other.path != moved.path);
-                decision.push(moved);
-            }
+            None => decision.put(moved),
         }
     }
 
     /// Records a decision's effect on a file after its lines.
     pub(super) fn note_last(&mut self, moved: Moved) {
         let decision = self.decided.last_mut();
-        let mut known = decision.into_iter().flatten();
-        match known.find(|known| known.place() == moved.path) {
+        match decision.and_then(|decision| decision.at(&moved.path)) {
             Some(known) => {
                 known.text.1 = moved.text.1;
                 known.whole = moved.whole;
@@ -62,7 +109,7 @@ impl Reviews {
     }
 
     /// Removes and returns the last decision.
-    pub(super) fn last_decision(&mut self) -> Vec<Moved> {
+    pub(super) fn last_decision(&mut self) -> Moves {
         self.decided.retain(|decision| !decision.is_empty());
         self.decided.pop().unwrap_or_default()
     }
@@ -72,8 +119,7 @@ impl Reviews {
         let undone = self.undone.iter_mut().rev();
         let mut undone = undone.filter(|undone| Some(undone.turn) == moved.turn);
         if let Some(undone) = undone.next() {
-            undone.files.retain(|other| other.path != moved.path);
-            undone.files.push(moved);
+            undone.files.put(moved);
         }
     }
 }

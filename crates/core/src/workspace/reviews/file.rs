@@ -12,7 +12,7 @@ use crate::spine::event::Stamp;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
-use crate::text::diff::{Conflict, Hunk};
+use crate::text::diff::{Conflict, Hunk, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
@@ -38,6 +38,8 @@ pub struct FileReview {
     pub from: Option<PathBuf>,
     /// The repository's version, once it has been read.
     pub(super) repository: Option<Committed>,
+    /// Another program has changed the file since an earlier Neovim left this review.
+    pub(super) is_changed_since: bool,
     /// The text as the agent alone would have it; the difference is the user's.
     pub(super) written: Text,
     /// The text before the agent's edits that are being made.
@@ -71,6 +73,7 @@ impl FileReview {
             restored: None,
             from: None,
             repository: None,
+            is_changed_since: false,
             written: base.clone(),
             found: None,
             rejected: Vec::new(),
@@ -102,10 +105,16 @@ impl FileReview {
         agent_changed(&mut self.ledger, &mut self.written, &before);
     }
 
-    /// Replaces the whole text with a version by the user or another program.
+    /// Replaces the whole text with a version by the user.
     pub fn user_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, false);
         self.ledger.user_wrote(text);
+    }
+
+    /// Replaces the whole text with what another program left (see [`Review::others_wrote`]).
+    pub fn others_wrote(&mut self, text: Text) {
+        self.turns_wrote(&text, false);
+        self.ledger.others_wrote(text);
     }
 
     /// Sets the accepted text.
@@ -202,6 +211,12 @@ impl FileReview {
         self.ledger.agent_done();
     }
 
+    /// Records that lines of the agent are back in the text, which was the first and is the second.
+    pub(super) fn agent_is_back(&mut self, (before, after): &(Text, Text)) {
+        let back = merge(before, &self.written, after);
+        self.written.apply_all(&back.edits);
+    }
+
     /// Adds a conflict: the user's text stays, and the agent's lines are offered.
     pub fn offer(&mut self, conflict: Conflict) {
         self.ledger.offer(conflict);
@@ -263,6 +278,11 @@ impl FileReview {
     /// Returns the hunks as a buffer shows them.
     pub fn views(&mut self) -> Vec<HunkView> {
         self.words.views(&self.ledger)
+    }
+
+    /// Returns whether any of the file's changes was rejected since the last report.
+    pub fn has_rejected(&self) -> bool {
+        !self.rejected.is_empty() || !self.rejected_whole.is_empty()
     }
 
     /// Returns the rejected hunks that are not back.

@@ -4,25 +4,47 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::event::{BufState, DiskFile};
+use crate::spine::event::{BufState, DiskFile, Stamp};
 use crate::spine::ids::BufId;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
 use crate::spine::project::FileState;
-use crate::text::LineEdit;
+use crate::text::{LineEdit, Text};
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Intent};
 use crate::workspace::jobs::ReadJob;
 
 impl Workspace {
-    /// Handles a buffer that was loaded or sent again as a whole; `before` is its earlier text.
+    /// Notes a part of a buffer's text whose rest is still to come.
+    pub(crate) fn buffer_is_loading(
+        &mut self,
+        buf: BufId,
+        path: PathBuf,
+        real: PathBuf,
+        row: usize,
+        text: Text,
+    ) {
+        self.documents.load(buf, path, real, row, text);
+    }
+
+    /// Handles a buffer that was loaded or sent again as a whole: its path and real path, and its
+    /// text from a row on.
     pub(crate) fn buffer_attached(
         &mut self,
         buf: BufId,
-        before: Option<Document>,
+        (path, real): (PathBuf, PathBuf),
+        text: (usize, Text),
+        (state, stamp): (BufState, Option<Stamp>),
         fx: &mut Effects,
     ) {
+        let before = self.documents.get(buf).cloned();
+        self.documents.attach(buf, path, real, text, state, stamp);
+        self.follow_attached(buf, before, fx);
+        self.run_lanes(fx);
+    }
+
+    fn follow_attached(&mut self, buf: BufId, before: Option<Document>, fx: &mut Effects) {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
@@ -132,6 +154,7 @@ impl Workspace {
             self.proposals_stale(&document.path, &document.real);
             self.file_has_no_buffer(document.path, fx);
         }
+        self.run_lanes(fx);
     }
 
     /// Reads a file from disk whose buffer, with its unsaved lines, was unloaded.

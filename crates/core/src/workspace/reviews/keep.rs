@@ -17,65 +17,128 @@ use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
 
 impl Reviews {
-    /// Registers a project; its reviews are kept from now on, even after its sessions close.
-    pub(crate) fn knows_project(&mut self, root: &Path) {
-        self.told.entry(root.to_owned()).or_default();
+    /// Registers a project that a session opens; its reviews are kept from now on, even after its
+    /// sessions close. Returns the files that are under review already, unless the project is open.
+    pub(crate) fn project_opens(&mut self, root: &Path) -> Vec<PathBuf> {
+        let told = self.told.entry(root.to_owned()).or_default();
+        if told.asked.is_some() {
+            return Vec::new();
+        }
+        let is_pending = |path: &&PathBuf| {
+            let file = self.files.get(*path);
+            file.is_some_and(FileReview::is_pending)
+        };
+        let begun: Vec<PathBuf> = told.kept.keys().filter(is_pending).cloned().collect();
+        told.asked = Some(begun.iter().cloned().collect());
+        begun
     }
+
+    /// Notes that a project is closed: the host reports nothing of it.
+    pub(crate) fn project_closes(&mut self, root: &Path) {
+        if let Some(told) = self.told.get_mut(root) {
+            told.asked = None;
+        }
+    }
+}
+
+/// What the host knows of a project's reviews.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// The reviews it keeps.
+    kept: BTreeMap<PathBuf, KeptReview>,
+    /// The files whose versions in the user's repository it reports; `None` while the project is
+    /// closed.
+    asked: Option<BTreeSet<PathBuf>>,
+}
+
+/// The reviews of an earlier Neovim that one session restores.
+#[derive(Debug, Default)]
+pub(super) struct Returning {
+    /// The files that are being read.
+    left: usize,
+    /// The files with a pending decision.
+    pending: usize,
 }
 
 /// Changes of a project's reviews to send.
 #[derive(Debug, Default)]
-struct News {
+struct ReviewChanges {
     files: Vec<KeptReview>,
     over: Vec<PathBuf>,
-    /// The set of files under review has changed.
-    is_other: bool,
+    begun: Vec<PathBuf>,
+    ended: Vec<PathBuf>,
+}
+
+impl Told {
+    fn knows(&self, path: &Path) -> bool {
+        let asked = self.asked.as_ref();
+        self.kept.contains_key(path) || asked.is_some_and(|asked| asked.contains(path))
+    }
+
+    /// Notes what is to be sent of a file: its review in this project, if it has one.
+    fn note(&mut self, path: &Path, now: Option<KeptReview>, changes: &mut ReviewChanges) {
+        match now {
+            Some(now) => {
+                if self.kept.get(path) != Some(&now) {
+                    changes.files.push(now.clone());
+                    self.kept.insert(path.to_owned(), now);
+                }
+                let asked = self.asked.as_mut();
+                if asked.is_some_and(|asked| asked.insert(path.to_owned())) {
+                    changes.begun.push(path.to_owned());
+                }
+            }
+            None => {
+                if self.kept.remove(path).is_some() {
+                    changes.over.push(path.to_owned());
+                }
+                let asked = self.asked.as_mut();
+                if asked.is_some_and(|asked| asked.remove(path)) {
+                    changes.ended.push(path.to_owned());
+                }
+            }
+        }
+    }
 }
 
 impl Workspace {
     /// Sends the host the reviews of these files, and the paths to look up in the user's
     /// repository.
     pub(crate) fn tell_reviews(&mut self, touched: BTreeSet<PathBuf>, fx: &mut Effects) {
-        let mut news: BTreeMap<PathBuf, News> = BTreeMap::new();
+        let mut all: BTreeMap<PathBuf, ReviewChanges> = BTreeMap::new();
         for path in touched {
             let file = self.reviews.get(&path).filter(|file| file.is_pending());
             let root = file.and_then(|file| self.project_of(&path, file));
             let mut kept = file.zip(root).map(|(file, root)| (root, file.kept(&path)));
             for (root, told) in &mut self.reviews.told {
-                match kept.take_if(|(here, _)| here == root) {
-                    Some((_, now)) if told.get(&path) == Some(&now) => {}
-                    Some((_, now)) => {
-                        let news = news.entry(root.clone()).or_default();
-                        news.files.push(now.clone());
-                        news.is_other |= told.insert(path.clone(), now).is_none();
-                    }
-                    None => {
-                        if told.remove(&path).is_some() {
-                            let news = news.entry(root.clone()).or_default();
-                            news.over.push(path.clone());
-                            news.is_other = true;
-                        }
-                    }
+                let now = kept.take_if(|(here, _)| here == root).map(|(_, now)| now);
+                if now.is_some() || told.knows(&path) {
+                    told.note(&path, now, all.entry(root.clone()).or_default());
                 }
             }
         }
-        for (
-            root,
-            News {
+        for (root, changes) in all {
+            let ReviewChanges {
                 files,
                 over,
-                is_other,
-            },
-        ) in news
-        {
-            if is_other {
-                let told = self.reviews.told.get(&root).into_iter();
+                begun,
+                ended,
+            } = changes;
+            if !begun.is_empty() || !ended.is_empty() {
                 fx.push(Effect::Host(HostEffect::Reviewed {
                     root: root.clone(),
-                    paths: told.flat_map(BTreeMap::keys).cloned().collect(),
+                    begun,
+                    ended,
                 }));
             }
-            fx.push(Effect::Host(HostEffect::KeepReviews { root, files, over }));
+            if !files.is_empty() || !over.is_empty() {
+                fx.push(Effect::Host(HostEffect::KeepReviews {
+                    root,
+                    files,
+                    over,
+                    saved: None,
+                }));
+            }
         }
     }
 
@@ -99,7 +162,8 @@ impl Workspace {
     ) {
         let told = self.reviews.told.entry(root.to_owned()).or_default();
         for kept in &files {
-            told.entry(kept.path.clone()).or_insert(kept.clone());
+            let known = told.kept.entry(kept.path.clone());
+            known.or_insert(kept.clone());
         }
         files.retain(|kept| {
             let name = self.reviews.name_of(&kept.path, &kept.path);
@@ -112,11 +176,7 @@ impl Workspace {
             return;
         };
         if !files.is_empty() {
-            let count = plural(files.len(), "file");
-            let text = format!(
-                "{count} changed before, not decided about yet: `:Acp review` shows what is open."
-            );
-            fx.notice(session, Level::Info, text);
+            self.reviews.returning.entry(session).or_default().left += files.len();
         }
         for kept in files {
             let path = kept.path.clone();
@@ -125,7 +185,8 @@ impl Workspace {
         }
     }
 
-    /// Restores a kept review after its file was read.
+    /// Restores a kept review after its file was read; after the last one, tells the user of those
+    /// that the disk has left something of.
     pub(crate) fn kept_was_read(
         &mut self,
         session: SessionKey,
@@ -133,26 +194,55 @@ impl Workspace {
         result: Result<DiskFile, String>,
         fx: &mut Effects,
     ) {
+        let is_pending = self.restore_kept(session, kept, result, fx);
+        let Some(returning) = self.reviews.returning.get_mut(&session) else {
+            return;
+        };
+        returning.left = returning.left.saturating_sub(1);
+        returning.pending += usize::from(is_pending);
+        if returning.left > 0 {
+            return;
+        }
+        let pending = returning.pending;
+        self.reviews.returning.remove(&session);
+        if pending > 0 {
+            let count = plural(pending, "file");
+            let verb = if pending == 1 { "has" } else { "have" };
+            let text =
+                format!("{count} {verb} undecided changes from earlier: `:Acp review` lists them.");
+            fx.notice(session, Level::Info, text);
+        }
+    }
+
+    /// Restores a kept review; returns whether a decision about it is pending.
+    fn restore_kept(
+        &mut self,
+        session: SessionKey,
+        kept: KeptReview,
+        result: Result<DiskFile, String>,
+        fx: &mut Effects,
+    ) -> bool {
         let disk = match result {
             Ok(disk) => disk,
             Err(why) => {
                 let text = format!(
-                    "{} was changed before and is not decided about yet; that comes back with the \
-                     next session here, for the file cannot be read now: {why}",
+                    "{} has undecided changes from earlier, but cannot be read now; they come back \
+                     with the next session here: {why}",
                     kept.path.display()
                 );
-                return fx.notice(session, Level::Warn, text);
+                fx.notice(session, Level::Warn, text);
+                return false;
             }
         };
         // The review may continue under another name.
         self.reviews.touch(&kept.path);
         if disk.content.is_none() && !kept.is_deleted {
             // Another program has deleted the file since; no decision is needed.
-            return;
+            return false;
         }
         let path = self.reviews.name_of(&kept.path, &disk.real);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
-            return;
+            return true;
         }
         if let Some((buf, _)) = self.documents.find(&disk.real) {
             self.documents.recognise(buf, &disk);
@@ -163,7 +253,7 @@ impl Workspace {
             Some((name, text)) => (name, Some(text)),
             None => (path, None),
         };
-        let now = state_of(&disk, &kept.base);
+        let now = state_of(&disk, kept.mode.or(kept.base.mode));
         let text = now.text().unwrap_or_default();
         let base = kept.base.text().unwrap_or_default();
         let from = kept.from;
@@ -179,11 +269,14 @@ impl Workspace {
         let current = kept.current.unwrap_or_else(|| text.clone());
         file.agent_wrote(current);
         if *file.ledger.current() != text {
-            file.user_wrote(text);
+            file.others_wrote(text);
+            file.is_changed_since = true;
         }
         // The user typed the unsaved text.
         buffer.into_iter().for_each(|text| file.user_wrote(text));
+        let is_pending = file.is_pending();
         self.reviews.touch(&path);
+        is_pending
     }
 }
 
@@ -205,20 +298,22 @@ impl FileReview {
                 ..self.origin.clone()
             },
             current: Some(self.ledger.current().clone()),
+            stamp: self.now.stamp,
+            mode: self.now.mode,
             is_deleted: self.now.is_missing(),
         }
     }
 }
 
 /// Returns the state of a path whose mode was not read.
-fn state_of(disk: &DiskFile, base: &FileState) -> FileState {
+fn state_of(disk: &DiskFile, mode: Option<u32>) -> FileState {
     let body = match &disk.content {
         Some(content) => Body::Text(content.clone()),
         None => Body::Missing,
     };
     FileState {
         body,
-        mode: base.mode,
+        mode,
         stamp: disk.stamp,
     }
 }

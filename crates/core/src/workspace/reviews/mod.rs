@@ -24,13 +24,16 @@ use std::sync::Arc;
 use crate::spine::cx::{Effects, emit};
 use crate::spine::effect::Announcement;
 use crate::spine::ids::SessionKey;
-use crate::spine::project::{FileState, KeptReview};
+use crate::spine::project::FileState;
+use crate::spine::view::Patch;
 use crate::text::Text;
+use crate::workspace::Workspace;
 use crate::workspace::info::HunkInfo;
 pub use decide::Decide;
 pub(crate) use decide::{End, NO_TEXT};
 pub use file::FileReview;
 pub(crate) use moving::{Aim, Moved, Moving};
+pub(crate) use restore::{plan_reread, plan_rest};
 pub use turns::{Of, Turns};
 
 /// The files agents have changed.
@@ -43,13 +46,15 @@ pub struct Reviews {
     touched: BTreeSet<PathBuf>,
     /// The number of files with a pending decision, and of hunks, by session.
     counts: BTreeMap<SessionKey, (usize, usize)>,
-    /// The reviews kept by the host, by project.
-    told: BTreeMap<PathBuf, BTreeMap<PathBuf, KeptReview>>,
+    /// What the host knows of reviews, by project.
+    told: BTreeMap<PathBuf, keep::Told>,
+    /// Reviews of an earlier Neovim whose files are being read, by the session that shows them.
+    returning: BTreeMap<SessionKey, keep::Returning>,
     pub(crate) turns: Turns,
     /// Undone turns, the last one last.
     undone: Vec<decided::Undone>,
     /// The effects of the last decisions, the last one last.
-    decided: Vec<Vec<moving::Moved>>,
+    decided: Vec<decided::Moves>,
     /// The sessions whose undone turns are redone once their undo is complete.
     backs: Vec<Option<SessionKey>>,
     /// Files to be drawn again.
@@ -68,7 +73,7 @@ impl Reviews {
         self.files.get(path)
     }
 
-    pub fn get_mut(&mut self, path: &Path) -> Option<&mut FileReview> {
+    pub(crate) fn get_mut(&mut self, path: &Path) -> Option<&mut FileReview> {
         self.files.get_mut(path)
     }
 
@@ -188,5 +193,50 @@ impl Reviews {
             }
         }
         touched
+    }
+}
+
+impl Workspace {
+    /// Begins a decision, which may concern many files and is undone as one.
+    pub(crate) fn begin_decision(&mut self) {
+        self.reviews.begin_decision();
+    }
+
+    /// Notes that a turn begins, with the user's prompt.
+    pub(crate) fn turn_begins(&mut self, session: SessionKey, prompt: &str) {
+        self.reviews.turns.begins(session, prompt);
+    }
+
+    /// Clears the rejects of a session's changes.
+    pub(crate) fn forget_rejected(&mut self, session: SessionKey) {
+        self.reviews.forget_rejected(session);
+    }
+
+    /// Returns whether any file's hunks may have changed since the last announcement.
+    pub(crate) fn has_changed_reviews(&self) -> bool {
+        self.reviews.has_touched()
+    }
+
+    /// Returns the hunks, proposed ones included, of the buffers that have to be drawn again.
+    pub(crate) fn review_patches(&mut self) -> Vec<Patch> {
+        let mut patches = Vec::new();
+        for path in std::mem::take(&mut self.reviews.dirty) {
+            let Some((buf, document)) = self.documents.find(&path) else {
+                continue;
+            };
+            let (path, tick) = (document.path.clone(), document.state.tick);
+            let file = self.reviews.get_mut(&path);
+            let mut hunks = file.map(FileReview::views).unwrap_or_default();
+            let proposed = self.proposals.views(&path);
+            if !proposed.is_empty() {
+                hunks.extend(proposed);
+                hunks.sort_by_key(|hunk| hunk.row);
+            }
+            if !hunks.is_empty() {
+                self.reviews.drawn.insert(path);
+            }
+            patches.push(Patch::Review { buf, tick, hunks });
+        }
+        patches
     }
 }

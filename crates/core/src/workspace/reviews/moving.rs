@@ -95,6 +95,8 @@ pub(crate) struct Moving {
     pub moved: Moved,
     pub edits: Vec<LineEdit>,
     pub conflicts: Vec<Conflict>,
+    /// The turn is brought back: the lines that return are the agent's.
+    pub is_back: bool,
 }
 
 impl Moving {
@@ -175,6 +177,7 @@ impl FileReview {
                     },
                     edits: plan.edits,
                     conflicts: plan.conflicts,
+                    is_back: false,
                 })
             }
             Aim::Back(moved) => {
@@ -203,6 +206,7 @@ impl FileReview {
                     },
                     edits: text.edits,
                     conflicts: text.conflicts,
+                    is_back: moved.turn.is_some(),
                 })
             }
         }

@@ -1,6 +1,7 @@
 //! Rejects changes of a file as a whole: moves it back, restores it, deletes it.
 //!
-//! Invariant: the order is path, content, mode. A step starts after the previous one has succeeded;
+//! Invariant: the order is path, content, mode; the mode comes first if the agent made the file
+//! read-only. A step starts after the previous one has succeeded;
 //! if one fails, the rest of the decision stays pending.
 
 use std::path::{Path, PathBuf};
@@ -14,11 +15,11 @@ use crate::spine::project::{Body, FileState};
 use crate::text::Text;
 use crate::workspace::Workspace;
 use crate::workspace::changes::{DiskMerge, known_on_disk};
-use crate::workspace::fileops::{Author, Change, Intent, Landing, Next, Plan};
+use crate::workspace::fileops::{Author, Change, FileNow, Intent, Landing, Next, Plan};
 use crate::workspace::ledger::Which;
 
 /// A step apart from the file's lines.
-enum Step {
+enum WholeStep {
     MoveTo(PathBuf),
     Restore(FileState),
     /// The original content was not kept.
@@ -27,36 +28,46 @@ enum Step {
 
 impl FileReview {
     /// Returns the step before the lines when the whole file is rejected.
-    fn first_step(&self) -> Option<Step> {
+    fn first_step(&self) -> Option<WholeStep> {
         if let (Some(from), false) = (&self.from, self.now.is_missing()) {
-            return Some(Step::MoveTo(from.clone()));
+            return Some(WholeStep::MoveTo(from.clone()));
         }
         match (&self.origin.body, &self.now.body) {
             (Body::Missing, Body::Missing) => None,
             (Body::Missing, Body::Bytes { .. } | Body::Link(_)) => {
-                Some(Step::Restore(FileState::missing()))
+                Some(WholeStep::Restore(FileState::missing()))
             }
             (Body::Missing, Body::Text(_)) if self.ledger.current().is_empty() => {
-                Some(Step::Restore(FileState::missing()))
+                Some(WholeStep::Restore(FileState::missing()))
             }
             (Body::Missing, _) | (Body::Text(_), Body::Text(_)) => None,
             (_, Body::Unreadable(_)) | (Body::Unreadable(_), _) => None,
             (Body::Bytes { blob: None, .. }, _) if self.origin.body != self.now.body => {
-                Some(Step::Lost)
+                Some(WholeStep::Lost)
             }
             (Body::Text(content), _) => {
                 let text = self.ledger.base().clone();
                 let format = content.format;
-                Some(Step::Restore(FileState {
+                Some(WholeStep::Restore(FileState {
                     body: Body::Text(DiskText { text, format }),
                     ..self.origin.clone()
                 }))
             }
             (origin, now) => {
                 let is_other = origin != now || self.origin.has_other_mode(&self.now);
-                is_other.then(|| Step::Restore(self.origin.clone()))
+                is_other.then(|| WholeStep::Restore(self.origin.clone()))
             }
         }
+    }
+
+    /// Returns whether no line can be rejected before the mode is: the agent made the file read-only.
+    pub(super) fn is_locked(&self) -> bool {
+        let is_writable = |state: &FileState| state.mode.map(|mode| mode & 0o222 != 0);
+        let is_taken = is_writable(&self.origin) == Some(true)
+            && is_writable(&self.now) == Some(false)
+            && self.origin.is_text()
+            && self.now.is_text();
+        is_taken && !self.ledger.hunks().is_empty()
     }
 
     /// Returns the text file with the mode and format that rejecting the whole file leaves; `None`
@@ -76,6 +87,11 @@ impl FileReview {
             mode,
             stamp: None,
         })
+    }
+
+    /// Returns [`FileReview::last_step`] for a file on disk.
+    fn rest(&self, disk: Option<&DiskFile>) -> Option<FileState> {
+        self.last_step(disk?.content.clone()?)
     }
 
     /// Returns whether deciding these hunks decides the whole file: a deletion or creation would be
@@ -114,13 +130,13 @@ impl Workspace {
             return false;
         };
         let intent = match step {
-            Step::MoveTo(to) => Intent::MoveBack(to),
-            Step::Restore(state) => {
+            WholeStep::MoveTo(to) => Intent::MoveBack(to),
+            WholeStep::Restore(state) => {
                 self.note_restored(path, &state);
                 let is_reject = true;
                 Intent::Restore { state, is_reject }
             }
-            Step::Lost => {
+            WholeStep::Lost => {
                 let text = format!(
                     "{} was too large to be kept: it cannot be brought back here.",
                     path.display()
@@ -165,17 +181,15 @@ impl Workspace {
         self.follow_up(path.to_owned(), Intent::Reread { is_reject }, fx);
     }
 
-    /// Plans to restore the mode and format on disk.
-    pub(crate) fn plan_rest(&mut self, path: &Path, disk: DiskFile) -> Plan {
-        let review = self.reviews.get(path);
-        let state = review.zip(disk.content);
-        let state = state.and_then(|(review, disk)| Some((review, review.last_step(disk)?)));
-        let Some((review, state)) = state else {
-            return Plan::Done;
+    /// Records, for undo, that the mode and format are restored.
+    pub(crate) fn prepare_rest(&mut self, path: &Path, disk: Option<&DiskFile>) {
+        let Some(review) = self.reviews.get(path) else {
+            return;
         };
-        let moved = Moved::restored(path, review, &state);
-        self.reviews.note_last(moved);
-        Plan::Disk(Change::Restore(state.clone()), Landing::Rest(state))
+        if let Some(state) = review.rest(disk) {
+            let moved = Moved::restored(path, review, &state);
+            self.reviews.note_last(moved);
+        }
     }
 
     /// Continues a reject after the file was moved back.
@@ -241,26 +255,6 @@ impl Workspace {
         Next::Done
     }
 
-    /// Plans to merge the disk content into the buffer.
-    pub(crate) fn plan_reread(&mut self, path: &Path, disk: DiskFile) -> Plan {
-        let Some((buf, document)) = self.documents.find(path) else {
-            return Plan::Done;
-        };
-        let Ok(theirs) = known_on_disk(document, &disk) else {
-            return Plan::Done;
-        };
-        let theirs = theirs.unwrap_or_default();
-        let base = document.saved.clone();
-        let base = base.unwrap_or_else(|| document.text.clone());
-        let (merge, edit) = DiskMerge::plan(buf, document, disk, (base, theirs), None);
-        Plan::Edit {
-            edit,
-            author: Author::Decision,
-            opens: None,
-            landing: Landing::Reread(Box::new(merge)),
-        }
-    }
-
     /// Continues a reject after the restored content reached the buffer.
     pub(crate) fn reread_landed(
         &mut self,
@@ -283,5 +277,33 @@ impl Workspace {
             self.review_next(ReviewAction::Reject, path, Which::All, fx);
         }
         Next::Done
+    }
+}
+
+/// Plans to restore the mode and format on disk.
+pub(crate) fn plan_rest(now: FileNow) -> Plan {
+    let disk = now.disk.as_ref();
+    match now.review.and_then(|review| review.rest(disk)) {
+        Some(state) => Plan::Disk(Change::Restore(state.clone()), Landing::Rest(state)),
+        None => Plan::Done(Landing::Plain),
+    }
+}
+
+/// Plans to merge the disk content into the buffer.
+pub(crate) fn plan_reread(now: FileNow) -> Plan {
+    let (Some((buf, document)), Some(disk)) = (now.document, now.disk) else {
+        return Plan::Done(Landing::Plain);
+    };
+    let Ok(theirs) = known_on_disk(document, &disk) else {
+        return Plan::Done(Landing::Plain);
+    };
+    let base = document.saved.as_ref().unwrap_or(&document.text).clone();
+    let texts = (base, theirs.unwrap_or_default());
+    let (merge, edit) = DiskMerge::plan(buf, document, disk, texts, None);
+    Plan::Edit {
+        edit,
+        author: Author::Decision,
+        opens: None,
+        landing: Landing::Reread(Box::new(merge)),
     }
 }

@@ -8,14 +8,59 @@ use std::path::Path;
 use super::moving::{Aim, Moved, Moving};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level, Save};
-use crate::spine::event::{DiskFile, DiskText};
+use crate::spine::event::DiskText;
 use crate::spine::project::{Body, FileState};
 use crate::text::diff::merge;
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
-    Author, BufferEdit, Change, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
+    Author, BufferEdit, Change, FileNow, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
 };
-use crate::workspace::reviews::decide::NO_TEXT;
+
+impl Aim {
+    /// Plans to move a file, in its buffer, else on disk.
+    pub(crate) fn plan(&self, now: FileNow) -> Plan {
+        let moving = now
+            .review
+            .zip(now.review.and_then(|review| review.moving(now.path, self)));
+        let Some((review, moving)) = moving else {
+            return Plan::Done(Landing::Plain);
+        };
+        let is_base = moving.moved.text.1 == moving.moved.base.1;
+        let (present, origin) = (review.now.format(), review.origin.format());
+        let format = origin.filter(|_| is_base).or(present).unwrap_or_default();
+        let whole = moving.whole().cloned();
+        match now.document {
+            Some(_) if moving.edits.is_empty() => Plan::Done(Landing::Shifted(Box::new(moving))),
+            Some((buf, document)) => {
+                let save = match document.stamp {
+                    _ if moving.is_deleted() => Save::Deleted,
+                    _ if moving.is_made() => Save::Over(None),
+                    stamp => Save::OverIfClean(stamp),
+                };
+                Plan::Edit {
+                    edit: BufferEdit::new(buf, document, moving.edits.clone(), save),
+                    author: Author::Decision,
+                    opens: None,
+                    landing: Landing::Shifted(Box::new(moving)),
+                }
+            }
+            None if moving.edits.is_empty() && whole.is_none() => {
+                Plan::Done(Landing::Shifted(Box::new(moving)))
+            }
+            None => {
+                let change = match whole {
+                    Some(state) => Change::Restore(state),
+                    None => Change::Write {
+                        over: now.stamp(),
+                        text: moving.moved.text.1.clone(),
+                        format,
+                    },
+                };
+                Plan::Disk(change, Landing::ShiftedOnDisk(Box::new(moving), format))
+            }
+        }
+    }
+}
 
 impl Workspace {
     /// Queues a move behind the file's other operations; `false` if nothing would move.
@@ -37,64 +82,12 @@ impl Workspace {
         true
     }
 
-    /// Plans to move a file, in its buffer, else on disk.
-    pub(crate) fn plan_shift(
-        &mut self,
-        path: &Path,
-        aim: &Aim,
-        disk: Option<DiskFile>,
-        fx: &mut Effects,
-    ) -> Plan {
-        let over = disk.as_ref().and_then(|disk| disk.stamp);
-        if let Some(disk) = disk
-            && !self.review_from_disk(path, disk)
+    /// Records the rejects that a move implies.
+    pub(crate) fn prepare_shift(&mut self, path: &Path, aim: &Aim) {
+        if let Some(review) = self.reviews.get_mut(path)
+            && review.moving(path, aim).is_some()
         {
-            return Plan::Fail(NO_TEXT.to_owned());
-        }
-        let Some(review) = self.reviews.get_mut(path) else {
-            return Plan::Done;
-        };
-        let Some(moving) = review.moving(path, aim) else {
-            return Plan::Done;
-        };
-        review.note_aim(aim);
-        let is_base = moving.moved.text.1 == moving.moved.base.1;
-        let (now, origin) = (review.now.format(), review.origin.format());
-        let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
-        let whole = moving.whole().cloned();
-        match self.documents.find(path) {
-            Some(_) if moving.edits.is_empty() => {
-                self.shift_ended(path, moving, fx);
-                Plan::Done
-            }
-            Some((buf, document)) => {
-                let save = match document.stamp {
-                    _ if moving.is_deleted() => Save::Deleted,
-                    _ if moving.is_made() => Save::Over(None),
-                    stamp => Save::OverIfClean(stamp),
-                };
-                Plan::Edit {
-                    edit: BufferEdit::new(buf, document, moving.edits.clone(), save),
-                    author: Author::Decision,
-                    opens: None,
-                    landing: Landing::Shifted(Box::new(moving)),
-                }
-            }
-            None if moving.edits.is_empty() && whole.is_none() => {
-                self.shift_ended(path, moving, fx);
-                Plan::Done
-            }
-            None => {
-                let change = match whole {
-                    Some(state) => Change::Restore(state),
-                    None => Change::Write {
-                        over,
-                        text: moving.moved.text.1.clone(),
-                        format,
-                    },
-                };
-                Plan::Disk(change, Landing::ShiftedOnDisk(Box::new(moving), format))
-            }
+            review.note_aim(aim);
         }
     }
 
@@ -107,6 +100,7 @@ impl Workspace {
         fx: &mut Effects,
     ) -> Next {
         let moving = match (landing, outcome) {
+            (Landing::Shifted(moving), Outcome::Unchanged) => moving,
             (Landing::Shifted(moving), Outcome::Edited(done)) => {
                 if let Some(Err(why)) = done.saved {
                     fx.push(notify(Level::Error, not_saved(path, why)));
@@ -171,8 +165,14 @@ impl Workspace {
             return;
         };
         let Moving {
-            moved, conflicts, ..
+            moved,
+            conflicts,
+            is_back,
+            ..
         } = moving;
+        if is_back {
+            review.agent_is_back(&moved.text);
+        }
         // Keeps changes made by save hooks or other programs during the move.
         let mut base = review.ledger.base().clone();
         let bases = merge(&moved.base.0, &base, &moved.base.1);

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
-use super::decided::Undone;
-use super::moving::{Aim, counts};
+use super::decided::{Moves, Undone};
+use super::moving::{Aim, Moved, counts};
 use super::turns::Of;
 use crate::render::diffview;
 use crate::spine::cx::{Effects, notify};
@@ -46,7 +46,7 @@ impl Workspace {
         }
         self.reviews.undone.push(Undone {
             turn,
-            files: Vec::new(),
+            files: Moves::default(),
         });
         let many = self.reviews.undone.len().saturating_sub(UNDONE);
         self.reviews.undone.drain(..many);
@@ -100,7 +100,7 @@ impl Workspace {
     }
 
     /// Returns whether any decision is queued or active.
-    fn is_deciding(&self) -> bool {
+    pub(crate) fn is_deciding(&self) -> bool {
         self.fileops.has_any(|kind| kind == Kind::Decision)
     }
 
@@ -117,12 +117,18 @@ impl Workspace {
 
     /// Accepts a turn's changes of a file; its text stays unchanged.
     pub(crate) fn accept_turn_now(&mut self, path: &Path, turn: TurnKey) -> bool {
-        let review = self.reviews.get_mut(path);
-        let is_hit = review.is_some_and(|review| review.accept_turn(turn));
-        if is_hit {
-            self.reviews.touch(path);
+        let Some(review) = self.reviews.get_mut(path) else {
+            return false;
+        };
+        let noted = Moved::before(path, review);
+        if !review.accept_turn(turn) {
+            return false;
         }
-        is_hit
+        let text = review.ledger.current().clone();
+        let noted = noted.after(review, &text, false);
+        self.reviews.note_decided(noted);
+        self.reviews.touch(path);
+        true
     }
 
     /// Accepts or rejects the pending changes of the last turn; `false` if there are none.
@@ -277,7 +283,7 @@ impl Workspace {
         }
         lines.extend(lost);
         lines.push(Line::default());
-        let text = " What you have changed since stays. `:Acp undo-turn!` brings the turn back.";
+        let text = " Your later edits are kept. `:Acp undo-turn!` brings the turn back.";
         lines.push(diffview::whole(text.into(), "AcpDim"));
         UndoView {
             title: title.into(),

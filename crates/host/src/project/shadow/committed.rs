@@ -44,7 +44,7 @@ impl Shadow {
         for path in paths {
             let content = contents.next().unwrap_or(Err(Loss::Gone));
             let what = content.map_err(|loss| loss.words()).and_then(|bytes| {
-                match self.store.put(&bytes) {
+                match self.store.hold(&bytes) {
                     Ok(blob) if is_text(&bytes) => Ok(What::Text(blob)),
                     Ok(blob) => Ok(What::Bytes(blob)),
                     Err(error) => Err(error.to_string()),

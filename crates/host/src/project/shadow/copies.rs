@@ -201,7 +201,7 @@ mod tests {
             ..Quiescence::default()
         }));
         let mut shadow = Shadow::new(root.clone(), store, None, writers, no_git());
-        shadow.open(None);
+        shadow.open(None, None);
         Folder {
             shadow,
             root,

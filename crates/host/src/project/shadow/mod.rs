@@ -17,16 +17,21 @@ use super::gaps::Gaps;
 use super::gather::PostponedPaths;
 use super::git::Git;
 use super::lease::Lease;
-use super::manifest::{Entries, Stat};
+use super::manifest::{Entries, Entry, Stat};
 use super::postponed::Postponed;
 use super::prune;
-use super::reading;
+use super::reading::{self, nanoseconds};
 use super::root::Root;
 use super::rules::Rules;
 use super::scan::{PathKind, RealFolders, Scan, path_kind};
 use super::store::Store;
+use crate::held::Held;
 use crate::quiescence::Writers;
+use crate::write;
 use acp_core::spine::project::FileChange;
+
+/// Minimum age of an abandoned temporary file, in nanoseconds.
+const LEFTOVER_NS: i64 = 60 * 60 * 1_000_000_000;
 
 /// Maximum number of files with several names that are examined one by one.
 const MAX_SHARED: usize = 1000;
@@ -51,6 +56,9 @@ pub(super) struct Shadow {
     /// Time of the last full look, in nanoseconds.
     last_look: i128,
     gaps: Gaps,
+    /// The root had a repository when the project was opened; one made since is the agent's or the
+    /// user's as a whole.
+    has_git: bool,
     hold: Postponed,
     git: Git,
     /// Contents of files before this path are stored, as far as space allows; `None` if all are.
@@ -101,6 +109,7 @@ impl Shadow {
             outer_rules: Vec::new(),
             last_look: 0,
             gaps: Gaps::default(),
+            has_git: false,
             hold: Postponed::new(writers),
             git,
             uncopied: None,
@@ -110,9 +119,11 @@ impl Shadow {
     }
 
     /// Accepts the current state; the checkpoint of an earlier Neovim saves reading unchanged
-    /// files.
-    pub(super) fn open(&mut self, lease: Option<Arc<Lease>>) -> Looked {
+    /// files. `cut` is the state at the beginning of a turn that was cut: the changes since then are
+    /// returned.
+    pub(super) fn open(&mut self, lease: Option<Arc<Lease>>, cut: Option<Entries>) -> Looked {
         self.lease = lease;
+        self.has_git = self.root.real().join(".git/HEAD").is_file();
         {
             // Keeps the checkpoint from being pruned until the lease names it.
             let _hold = prune::share_lock(&self.store);
@@ -122,12 +133,43 @@ impl Shadow {
                 self.build_upon();
             }
         }
-        let looked = self.look_at_all(Reporting::Off);
+        let reporting = match cut {
+            Some(entries) => {
+                (self.entries, self.kept) = (entries, None);
+                self.find_in_git();
+                Reporting::On
+            }
+            None => Reporting::Off,
+        };
+        let looked = self.look_at_all(reporting);
         if self.has_many_to_copy() {
             self.find_in_git();
         }
         self.copy_for_now();
+        self.remove_leftovers();
         looked
+    }
+
+    /// Removes temporary files that a killed Neovim has left.
+    fn remove_leftovers(&mut self) {
+        let is_left = |path: &Path, entry: &Entry| {
+            let name = path.file_name().unwrap_or_default();
+            let past = reading::now() - nanoseconds(entry.stat.modified);
+            write::is_temporary_of_any(name) && past > i128::from(LEFTOVER_NS)
+        };
+        let left = self
+            .entries
+            .iter()
+            .filter(|(path, entry)| is_left(path, entry));
+        let left: Vec<PathBuf> = left.map(|(path, _)| path.clone()).collect();
+        for path in left {
+            let whole = self.root.real().join(&path);
+            let held = Held::find(&whole, &[self.root.real().to_owned()]);
+            if held.is_ok_and(|held| std::fs::remove_file(held.file()).is_ok()) {
+                self.entries.remove(&path);
+                self.kept = None;
+            }
+        }
     }
 
     /// Compares these paths with their known state; a folder includes everything below it.
@@ -204,25 +246,38 @@ impl Shadow {
         self.folders.iter().map(|folder| self.root.spelled(folder))
     }
 
-    /// Stores the state of all files as a checkpoint; returns their number.
+    /// Stores the state of all files as a checkpoint.
     ///
     /// While contents are being copied, nothing is stored: it would be outdated at once.
     ///
     /// # Errors
-    /// A sentence.
-    pub(super) fn keep(&mut self) -> Result<usize, String> {
+    /// The reason.
+    pub(super) fn keep(&mut self) -> Result<(), String> {
         if self.is_copying() && self.gaps.trouble.is_none() {
-            return Ok(self.entries.len());
+            return Ok(());
         }
+        self.checkpoint().map(drop)
+    }
+
+    /// Returns the number of known files.
+    pub(super) fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Stores the state of all files, even while contents are being copied; returns the checkpoint.
+    ///
+    /// # Errors
+    /// The reason.
+    pub(super) fn checkpoint(&mut self) -> Result<PathBuf, String> {
         let kept = self.kept.take();
         let kept = kept.filter(|path| checkpoints::freshen(path));
         let path = match kept {
             Some(path) => path,
             None => checkpoints::keep(&self.store, self.root.real(), &self.entries)?,
         };
-        self.kept = Some(path);
+        self.kept = Some(path.clone());
         self.build_upon();
-        Ok(self.entries.len())
+        Ok(path)
     }
 
     /// Names the checkpoint that this Neovim builds on.
@@ -280,22 +335,25 @@ impl Shadow {
             && self.gaps.unseen.is_empty()
             && self.outer_rules == outer_rules(&self.rules())
             && self.shared.len() <= MAX_SHARED;
+        let of_git = [".git/config", ".git/hooks", ".git/info/exclude"];
+        let of_git = of_git.into_iter().map(PathBuf::from);
+        let of_git = of_git.filter(|_| self.has_git);
         is_known.then(|| {
-            self.shared
-                .iter()
-                .map(|path| self.root.spelled(path))
-                .collect()
+            let paths = self.shared.iter().cloned().chain(of_git);
+            paths.map(|path| self.root.spelled(&path)).collect()
         })
     }
 
-    /// Returns the sentence on gaps in coverage.
-    pub(super) fn limited(&mut self) -> Option<String> {
+    /// Returns the sentence on gaps in coverage; `unsaved` is why no checkpoint could be written.
+    pub(super) fn limited(&mut self, unsaved: Option<String>) -> Option<String> {
         self.count_uncopied();
+        self.gaps.unsaved = unsaved.or_else(|| self.store.trouble());
         self.gaps.words(self.root.path(), self.entries.len())
     }
 
     fn rules(&self) -> Rules {
-        Rules::new(self.root.path(), self.excludes.clone(), self.store.folder())
+        let (root, own) = (self.root.path(), self.store.folder());
+        Rules::new(root, self.excludes.clone(), own, self.has_git)
     }
 }
 

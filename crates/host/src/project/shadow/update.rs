@@ -292,7 +292,7 @@ mod tests {
             .expect("long still");
         let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
         let mut shadow = Shadow::new(root, Arc::clone(&store), None, Arc::default(), no_git());
-        shadow.open(None);
+        shadow.open(None, None);
         let entry = shadow.entries.get_mut(Path::new("a")).expect("known");
         entry.what = What::Text(store.put(b"old").expect("kept"));
         entry.settled = settled;

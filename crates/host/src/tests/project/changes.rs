@@ -192,7 +192,12 @@ fn a_rewritten_file_is_changed_not_moved() {
         &["a", "a~"],
         &["a: \"1\" > \"2\"", "a~: - > \"1\""],
     );
-    check(&[], sh("printf 2 >.acp-x1.tmp"), &[], &[]);
+    check(
+        &[],
+        sh("printf 2 >.acp-x1.tmp"),
+        &[".acp-x1.tmp"],
+        &[".acp-x1.tmp: - > \"2\""],
+    );
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn files_whose_names_begin_with_a_dot_are_seen() {
         &[".a", ".d/b", ".github/x"],
         &[".a", ".d/b", ".github/x"],
     );
-    check(&[], &[".git/x", "d/.git/x", ".acp-1.tmp"], &[]);
+    check(&[], &[".git/x", "d/.git/x", ".acp-1.tmp"], &[".acp-1.tmp"]);
 }
 
 #[test]
@@ -99,14 +99,6 @@ fn a_folder_in_a_repository_has_the_rules_above_it() {
     work.root.push("d");
     work.opened();
     check_seen(&work, &["a.o", "b"], &["b"]);
-}
-
-#[test]
-fn a_plain_folder_has_no_rules_from_above() {
-    let mut work = Work::new(&[(".gitignore", "*\n"), ("d/x", "")]);
-    work.root.push("d");
-    work.opened();
-    check_seen(&work, &["a"], &["a"]);
 }
 
 #[test]
@@ -204,4 +196,57 @@ fn a_visible_file_tracked_before_its_first_look_is_reported() {
         paths: vec![work.path("new")],
     });
     assert_eq!(work.changes(), ["new: - > \"2\""]);
+}
+
+#[test]
+fn what_git_obeys_is_seen_and_the_rest_of_its_folder_is_not() {
+    let work = Work::new(&[]);
+    work.git("", &["init", "-q"]);
+    work.opened();
+    let names = [
+        ".git/hooks/pre-commit",
+        ".git/info/exclude",
+        ".git/index",
+        ".git/objects/x",
+    ];
+    for name in names {
+        work.file(name, "1");
+    }
+    work.git("", &["config", "core.pager", "x"]);
+    let told = work.changes();
+    let told: Vec<&str> = told
+        .iter()
+        .filter_map(|line| line.split(": ").next())
+        .collect();
+    assert_eq!(
+        told,
+        [".git/config", ".git/hooks/pre-commit", ".git/info/exclude"]
+    );
+}
+
+#[test]
+fn a_repository_made_since_is_not_seen() {
+    let work = Work::open(&[("a", "1")]);
+    work.git("", &["init", "-q"]);
+    assert_eq!(work.changes(), [""; 0]);
+}
+
+#[test]
+fn a_temporary_file_left_by_a_kill_is_removed_after_an_hour() {
+    let work = Work::new(&[
+        (".acp-aaaaaa.tmp", "1"),
+        (".acp-bbbbbb.tmp", "2"),
+        ("b.tmp", "3"),
+    ]);
+    let then = std::time::SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    for name in [".acp-aaaaaa.tmp", "b.tmp"] {
+        let file = fs::File::options().write(true).open(work.path(name));
+        file.expect("a file").set_modified(then).expect("a time");
+    }
+    work.opened();
+    let left = [".acp-aaaaaa.tmp", ".acp-bbbbbb.tmp", "b.tmp"];
+    assert_eq!(
+        left.map(|name| work.path(name).exists()),
+        [false, true, true]
+    );
 }

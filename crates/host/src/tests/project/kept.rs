@@ -58,6 +58,7 @@ impl Work {
             root: self.root.clone(),
             files: files.to_vec(),
             over: over.iter().map(|name| self.path(name)).collect(),
+            saved: None,
         });
     }
 
@@ -71,6 +72,8 @@ impl Work {
                 stamp: None,
             },
             current: None,
+            stamp: None,
+            mode: Some(0o644),
             is_deleted: false,
         }
     }
@@ -234,6 +237,124 @@ fn reviews_are_taken_over_once_after_their_neovim_has_ended() {
     assert_eq!(six.reviews(), []);
 }
 
+impl Work {
+    /// Begins a turn.
+    fn turn(&self) {
+        self.run.host.run(HostEffect::Checkpoint {
+            token: CHECKPOINT,
+            root: self.root.clone(),
+            turns: Turns::Running,
+        });
+        match self.run.next() {
+            Event::Project(ProjectEvent::CheckpointTaken { result, .. }) => {
+                result.expect("a checkpoint");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Returns what the next Neovim reports: the accepted text of each file, and the one now.
+    fn lines(&self) -> Vec<String> {
+        let line = |kept: &KeptReview| {
+            let now = kept.current.as_ref().map(Text::to_string);
+            format!(
+                "{}: {} > {:?}{}",
+                kept.path.strip_prefix(&self.root).expect("below").display(),
+                state(&kept.base, false),
+                now.unwrap_or_default(),
+                if kept.is_deleted { " deleted" } else { "" }
+            )
+        };
+        self.reviews().iter().map(line).collect()
+    }
+}
+
+#[test]
+fn what_a_cut_turn_changed_is_under_review_in_the_next_neovim() {
+    let one = Work::open(&[("a", "1\n"), ("b", "2\n"), ("c", "3\n"), ("d", "4\n")]);
+    one.settle("d");
+    one.turn();
+    let two = one.another();
+    one.file("a", "");
+    one.file("b", "the user's\n");
+    one.file("new", "5\n");
+    fs::remove_file(one.path("c")).expect("a file");
+    one.run.host.run(HostEffect::KeepReviews {
+        root: one.root.clone(),
+        files: vec![],
+        over: vec![],
+        saved: acp_edge::paths::stamp(&one.path("b")),
+    });
+    let _folder = one.end();
+    two.settle("new");
+    two.file("d", "of another program\n");
+    let lines = [
+        r#"a: "1\n" > """#,
+        r#"c: "3\n" > "" deleted"#,
+        r#"new: - > "5\n""#,
+    ];
+    assert_eq!(two.lines(), lines);
+    let three = two.another();
+    let _its_folder = two.end();
+    assert_eq!(three.lines(), lines, "the reviews are kept as any others");
+}
+
+#[test]
+fn what_a_cut_turn_changed_after_the_last_report_is_part_of_its_review() {
+    let one = Work::open(&[("a", "1\n2\n3\n")]);
+    one.turn();
+    let two = one.another();
+    one.file("a", "one\n2\n3\n");
+    one.keep(&[KeptReview {
+        current: Some(Text::from_text("one\n2\n3\n")),
+        stamp: acp_edge::paths::stamp(&one.path("a")),
+        ..one.review("a", one.text("1\n2\n3\n").body)
+    }]);
+    one.file("a", "one\n2\nthree\nfour\n");
+    let _folder = one.end();
+    assert_eq!(two.lines(), [r#"a: "1\n2\n3\n" > "one\n2\nthree\nfour\n""#]);
+}
+
+#[test]
+fn what_changes_after_a_turn_is_not_under_review() {
+    let one = Work::with(&[("a", "1\n")], |config| {
+        config.limits.project.review_after = Duration::ZERO;
+    });
+    one.opened();
+    one.turn();
+    one.changes();
+    wait_for("the turn to be over", || {
+        let lives = one.kept_files(".life");
+        lives
+            .iter()
+            .all(|life| read(life).contains(r#""turn":null"#))
+    });
+    one.file("a", "2\n");
+    let two = one.another();
+    let _folder = one.end();
+    assert_eq!(two.lines(), [""; 0]);
+}
+
+#[test]
+fn hunks_of_two_neovims_in_one_file_are_one_review() {
+    let one = Work::open(&[("a", "1\ntwo\n3\nfour\n")]);
+    let two = one.another();
+    two.opened();
+    let now = Some(Text::from_text("1\ntwo\n3\nfour\n"));
+    let review = |work: &Work, base: &str| KeptReview {
+        current: now.clone(),
+        ..work.review("a", work.text(base).body)
+    };
+    one.keep(&[review(&one, "1\n2\n3\nfour\n")]);
+    two.keep(&[review(&two, "1\ntwo\n3\n4\n")]);
+    let three = one.another();
+    let _folders = [one.end(), two.end()];
+    assert_eq!(
+        three.lines(),
+        [r#"a: "1\n2\n3\n4\n" > "1\ntwo\n3\nfour\n""#]
+    );
+}
+
 #[test]
 fn reviews_not_taken_up_are_reported_again() {
     let one = Work::open(&[("a", "1")]);
@@ -277,7 +398,7 @@ fn reviews_of_an_older_version_are_dropped_and_do_not_block_pruning() {
     let [file] = &one.kept_files(".reviews")[..] else {
         panic!("one file");
     };
-    fs::write(file, "acprevw2 and what that version wrote").expect("a file");
+    fs::write(file, "acprevw3 and what that version wrote").expect("a file");
     let pruned = one.state.join("pruned");
     wait_for("pruning", || pruned.exists());
     fs::remove_file(&pruned).expect("a file");
@@ -364,6 +485,8 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         from: None,
         base: changes[0].before.clone(),
         current: Some(Text::from_text("of the same review")),
+        stamp: None,
+        mode: None,
         is_deleted: false,
     }]);
     let again = old.another();

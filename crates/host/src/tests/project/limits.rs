@@ -156,13 +156,45 @@ fn a_checkpoint_of_a_project_that_is_not_open_is_refused() {
 }
 
 #[test]
-fn an_unwritable_store_is_reported() {
-    let work = Work::with(&[("a", "1")], |config| {
+fn with_an_unwritable_store_changes_are_reported_in_full() {
+    let work = Work::with(&[("a", "1"), ("b", "\0old")], |config| {
         fs::write(&config.state_path, "in the way").expect("a file");
     });
-    let root = work.root.clone();
-    work.run.host.run(HostEffect::OpenProject { root });
-    let why = work.checkpoint().1.expect_err("no place");
-    assert!(why.starts_with("No checkpoint of "), "{why}");
-    assert!(why.contains(" was saved: "), "{why}");
+    work.opened();
+    work.file("a", "2");
+    work.file("b", "\0new");
+    let (changes, result) = work.checkpoint();
+    let lines: Vec<String> = changes.iter().map(|change| work.line(change)).collect();
+    assert_eq!(lines, [r#"a: "1" > "2""#, "b: 4 bytes > 4 bytes"]);
+    let limited = result.expect("a checkpoint").limited.expect("a warning");
+    let root = work.root.display();
+    let start = format!("What agents change in {root} can be reviewed until Neovim ends, and is");
+    assert!(limited.starts_with(&start), "{limited}");
+    let change = changes.into_iter().last().expect("two changes");
+    work.run.host.run(HostEffect::Restore {
+        roots: vec!["/".into()],
+        token: Token::new(1),
+        path: change.path,
+        state: change.before,
+    });
+    assert!(matches!(
+        work.run.next(),
+        Event::DiskWritten { result: Ok(_), .. }
+    ));
+    assert_eq!(read(&work.path("b")), "\0old");
+}
+
+#[test]
+fn beyond_what_memory_holds_an_unwritable_store_is_reported() {
+    let work = Work::with(&[("a", "1")], |config| {
+        fs::write(&config.state_path, "in the way").expect("a file");
+        config.limits.project.held_bytes = 0;
+    });
+    work.opened();
+    let limited = work.checkpoint().1.expect("a checkpoint").limited;
+    let limited = limited.expect("a warning");
+    assert!(
+        limited.contains("contents could not be stored: "),
+        "{limited}"
+    );
 }

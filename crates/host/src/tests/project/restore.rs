@@ -11,6 +11,7 @@ impl Work {
     fn restore(&self, name: &str, state: FileState) -> Result<(), String> {
         let path = self.path(name);
         self.run.host.run(HostEffect::Restore {
+            roots: vec!["/".into()],
             token: TOKEN,
             path,
             state,
@@ -21,6 +22,7 @@ impl Work {
     fn move_disk(&self, from: &str, to: &str) -> Result<(), String> {
         let (from, to) = (self.path(from), self.path(to));
         self.run.host.run(HostEffect::MoveDisk {
+            roots: vec!["/".into()],
             token: TOKEN,
             from,
             to,

@@ -106,7 +106,7 @@ local function all(ctx, args)
       },
       context = {
         diagnostics = complaints(file.buf, range, client),
-        only = args.kind and { args.kind } or nil,
+        only = args.only and { args.only } or nil,
         triggerKind = 1,
       },
     }
@@ -117,9 +117,9 @@ local function all(ctx, args)
     for _, given in ipairs(raw) do
       local action = servers.plain(given)
       local kind = action.kind
-      local is_asked_for = not args.kind
-        or kind == args.kind
-        or kind and vim.startswith(kind, args.kind .. ".")
+      local is_asked_for = not args.only
+        or kind == args.only
+        or kind and vim.startswith(kind, args.only .. ".")
       if type(action.title) == "string" and is_asked_for then
         local list = action.disabled and disabled or action.isPreferred and preferred or others
         table.insert(list, {
@@ -156,7 +156,7 @@ end
 local function shown_all(list)
   local lines = vim.tbl_map(shown, vim.list_slice(list, 1, MAX_LISTED))
   if #list > MAX_LISTED then
-    table.insert(lines, ("and %d more; narrow it by `kind`"):format(#list - MAX_LISTED))
+    table.insert(lines, ("and %d more; narrow it by `only`"):format(#list - MAX_LISTED))
   end
   return table.concat(lines, "\n")
 end
@@ -198,7 +198,7 @@ local function chosen(ctx, list, title)
   local first = assert(fitting[1], "there is one")
   for _, it in ipairs(fitting) do
     if it.client ~= first.client or not vim.deep_equal(it.action, first.action) then
-      local text = '%d code actions are called "%s": narrow it by `kind`, `symbol` or `column`.\n%s'
+      local text = '%d code actions are called "%s": narrow it by `only`, `symbol` or `column`.\n%s'
       ctx.fail(text:format(#fitting, title, shown_all(fitting)))
     end
   end

@@ -67,7 +67,7 @@ local kinds = {
 ---@param args table
 ---@param ctx acp.ToolContext
 function M.definition(args, ctx)
-  local kind = kinds[args.kind or "definition"] or kinds.definition
+  local kind = kinds[args.only or "definition"] or kinds.definition
   local what = ("find %ss"):format(kind.name)
   local answers, notes, where = ask(ctx, args, "textDocument/" .. kind.method, what)
   return listed(ctx, answers, notes, args.limit, kind.name, where)

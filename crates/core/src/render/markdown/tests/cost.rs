@@ -61,6 +61,14 @@ fn a_stream_is_parsed_a_few_times_over_at_most() {
 }
 
 #[test]
+fn short_leaves_are_parsed_together() {
+    let mut markdown = Markdown::new();
+    markdown.push(&"## A heading\n\nWords.\n\n- one\n- two\n\n".repeat(1000));
+    while markdown.render(128).is_some() {}
+    assert!(markdown.parses <= 20, "{}", markdown.parses);
+}
+
+#[test]
 fn a_leaf_that_was_cut_goes_on_as_what_it_was() {
     let check = |start: &str, unit: &str, want: &str| {
         let text = format!("{start}{}", unit.repeat(40_000 / unit.len()));

@@ -1,0 +1,298 @@
+//! Sub-agents that have sessions of their own.
+//!
+//! An agent announces such a sub-agent below the session that started it. What it sends is
+//! translated here to what agents without such sessions send: the sub-agent is a tool call of the
+//! session that the client has opened, and its messages and calls name that call as their parent.
+//!
+//! Invariant: outside of this file, nothing names a sub-agent's session.
+
+use std::collections::BTreeMap;
+
+use crate::conversation::Conversation;
+use crate::render::contents::content_markdown;
+use crate::spine::cx::Effects;
+use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::ids::{AgentKey, SessionKey};
+use acp::{
+    AgentRequest, Content, ElicitationScope, Role, SessionId, SessionMessage, SubAgentPatch,
+    ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus, Update, Work, client, rpc,
+};
+
+/// The sub-agents of one process, by their sessions.
+#[derive(Debug, Default)]
+pub struct SubAgents(BTreeMap<SessionId, SubAgent>);
+
+#[derive(Debug)]
+struct SubAgent {
+    /// The session that the client has opened.
+    root: SessionId,
+    /// The session that started it: `root`, or another sub-agent's.
+    above: SessionId,
+    title: Option<String>,
+    can_cancel: bool,
+    state: State,
+    /// How often it began to work again after an end; each time has a tool call of its own.
+    again: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Announced,
+    Working,
+    Ended,
+}
+
+impl SubAgents {
+    /// Translates an update of any session; `None` if it concerns nothing that is shown.
+    fn translate(&mut self, session: SessionId, update: Update) -> Option<(SessionId, Update)> {
+        let update = match update {
+            Update::SubAgent(patch) => return self.report(&session, patch),
+            Update::SessionMessage(message) => self.message(&session, message)?,
+            update => update,
+        };
+        let Some(known) = self.0.get(&session) else {
+            return Some((session, update));
+        };
+        let update = match update {
+            Update::Chunk {
+                role,
+                message,
+                content,
+                ..
+            } => Update::Chunk {
+                role,
+                message,
+                parent: Some(known.call(&session)),
+                content,
+            },
+            Update::ToolCall(patch) => Update::ToolCall(known.adopt(&session, patch)),
+            Update::Notice { .. } | Update::Unknown { .. } => update,
+            // The chat has one plan, and its title and options are those of its own session.
+            _ => return None,
+        };
+        Some((known.root.clone(), update))
+    }
+
+    /// Records an update about a sub-agent of `session`, and returns that of its tool call.
+    fn report(&mut self, session: &SessionId, patch: SubAgentPatch) -> Option<(SessionId, Update)> {
+        let id = patch.session.clone();
+        let above = self.0.get(session);
+        let root = above.map_or(session, |above| &above.root).clone();
+        if id == root || id == *session {
+            return None;
+        }
+        let is_new = !self.0.contains_key(&id);
+        let known = self.0.entry(id.clone()).or_insert_with(|| SubAgent {
+            root,
+            above: session.clone(),
+            title: None,
+            can_cancel: false,
+            state: State::Announced,
+            again: 0,
+        });
+        let (root, above) = (known.root.clone(), known.above.clone());
+        let mut call = known.apply(&id, is_new, patch);
+        call.parent = self.0.get(&above).map(|parent| parent.call(&above));
+        Some((root, Update::ToolCall(call)))
+    }
+
+    /// Translates a message that a session has sent or received.
+    ///
+    /// A message between a session and its sub-agent is shown once, as the sub-agent's session has
+    /// it. The answer of a sub-agent is what it has said.
+    fn message(&self, session: &SessionId, message: SessionMessage) -> Option<Update> {
+        let of_below = [&message.sender, &message.recipient].into_iter().flatten();
+        let mut of_below = of_below.filter_map(|id| self.0.get(id));
+        if of_below.any(|sub| sub.above == *session) {
+            return None;
+        }
+        let role = match message.sender.as_ref() == Some(session) {
+            true => Role::Agent,
+            false => Role::User,
+        };
+        let texts: Vec<String> = message.content.iter().map(content_markdown).collect();
+        Some(Update::Chunk {
+            role,
+            message: message.id,
+            parent: None,
+            content: Content::Text(texts.join("\n\n")),
+        })
+    }
+
+    /// Redirects a sub-agent's request to the session that the client has opened.
+    fn redirect(&self, request: &mut AgentRequest) {
+        let session = match request {
+            AgentRequest::ReadTextFile { session, .. }
+            | AgentRequest::WriteTextFile { session, .. }
+            | AgentRequest::Permission { session, .. }
+            | AgentRequest::Terminal { session, .. }
+            | AgentRequest::Elicitation {
+                scope: ElicitationScope::Session(session),
+                ..
+            } => session,
+            AgentRequest::Elicitation { .. }
+            | AgentRequest::Unknown { .. }
+            | AgentRequest::Invalid { .. } => return,
+        };
+        let id = session.clone();
+        let Some(known) = self.0.get(&id) else {
+            return;
+        };
+        *session = known.root.clone();
+        match request {
+            AgentRequest::Permission { tool_call, .. } => {
+                let patch = std::mem::replace(tool_call, ToolCallPatch::new(known.call(&id)));
+                *tool_call = known.adopt(&id, patch);
+            }
+            AgentRequest::Elicitation { tool, .. } => {
+                *tool = tool.take().map(|tool| own_id(&id, &tool));
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts the working sub-agents of a session.
+    fn working(&self, root: &SessionId) -> usize {
+        let is_one = |sub: &&SubAgent| sub.root == *root && sub.state == State::Working;
+        self.0.values().filter(is_one).count()
+    }
+
+    /// Returns the working sub-agents of a session that the agent can cancel.
+    fn cancellable(&self, root: &SessionId) -> impl Iterator<Item = &SessionId> {
+        self.0.iter().filter_map(move |(id, sub)| {
+            let is_one = sub.root == *root && sub.state == State::Working && sub.can_cancel;
+            is_one.then_some(id)
+        })
+    }
+}
+
+impl SubAgent {
+    /// Returns the id of its tool call.
+    fn call(&self, id: &SessionId) -> ToolCallId {
+        match self.again {
+            0 => ToolCallId(id.0.clone()),
+            again => ToolCallId(format!("{}#{again}", id.0).into()),
+        }
+    }
+
+    /// Places one of its tool calls below its own. Ids are unique in one session only.
+    fn adopt(&self, id: &SessionId, patch: ToolCallPatch) -> ToolCallPatch {
+        ToolCallPatch {
+            id: own_id(id, &patch.id),
+            parent: Some(self.call(id)),
+            ..patch
+        }
+    }
+
+    /// Applies an update, and returns that of its tool call.
+    fn apply(&mut self, id: &SessionId, is_new: bool, patch: SubAgentPatch) -> ToolCallPatch {
+        let is_again = self.state == State::Ended && patch.work == Some(Work::Running);
+        self.again += u32::from(is_again);
+        let mut task = patch.description;
+        let title = patch.title.or_else(|| {
+            let mut lines = task.as_deref().unwrap_or_default().trim().lines();
+            let title = lines.next().unwrap_or("Sub-agent").to_owned();
+            // A task of one line is not said twice.
+            if is_new && lines.next().is_none() {
+                task = None;
+            }
+            is_new.then_some(title)
+        });
+        if title.is_some() {
+            self.title = title.clone();
+        }
+        if let Some(can_cancel) = patch.can_cancel {
+            self.can_cancel = can_cancel;
+        }
+        let failure = match &patch.work {
+            Some(Work::Failed(why)) => why.clone(),
+            _ => None,
+        };
+        let status = patch.work.and_then(|work| self.set(work));
+        let texts: Vec<ToolContent> = [task, failure]
+            .into_iter()
+            .flatten()
+            .map(|text| ToolContent::Content(Content::Text(text)))
+            .collect();
+        ToolCallPatch {
+            title: if is_again { self.title.clone() } else { title },
+            kind: (is_new || is_again).then(|| ToolKind::Unknown("sub-agent".to_owned())),
+            status,
+            content: (!texts.is_empty()).then_some(texts),
+            ..ToolCallPatch::new(self.call(id))
+        }
+    }
+
+    /// Records what it does, and returns the status of its tool call.
+    fn set(&mut self, work: Work) -> Option<ToolStatus> {
+        let (state, status) = match work {
+            Work::Running => (State::Working, ToolStatus::InProgress),
+            Work::Done => (State::Ended, ToolStatus::Completed),
+            Work::Cancelled => (State::Ended, ToolStatus::Cancelled),
+            Work::Failed(_) => (State::Ended, ToolStatus::Failed),
+            // How it ended is not known; an end that was reported stays.
+            Work::Unknown if self.state == State::Ended => return None,
+            Work::Unknown => (State::Ended, ToolStatus::Cancelled),
+        };
+        self.state = state;
+        Some(status)
+    }
+}
+
+/// Returns the id in the session that the client has opened of a sub-agent's tool call.
+fn own_id(session: &SessionId, call: &ToolCallId) -> ToolCallId {
+    ToolCallId(format!("{}/{}", session.0, call.0).into())
+}
+
+impl Conversation {
+    /// Translates an update of a sub-agent's session; see [`SubAgents`].
+    pub(crate) fn translate_update(
+        &mut self,
+        agent: AgentKey,
+        session: SessionId,
+        update: Update,
+    ) -> Option<(SessionId, Update)> {
+        // A session that the client has opened is not hidden below another one.
+        let is_open = match &update {
+            Update::SubAgent(patch) => self.session_of(agent, &patch.session).is_some(),
+            _ => false,
+        };
+        let subagents = &mut self.agents.get_mut(&agent)?.subagents;
+        match is_open {
+            true => None,
+            false => subagents.translate(session, update),
+        }
+    }
+
+    /// Translates a request of a sub-agent's session.
+    pub(crate) fn translate_request(&self, agent: AgentKey, request: &mut AgentRequest) {
+        if let Some(agent) = self.agents.get(&agent) {
+            agent.subagents.redirect(request);
+        }
+    }
+
+    /// Counts the sub-agents of a session that work, in the turn or after its end.
+    pub(crate) fn working_subagents(&self, key: SessionKey) -> usize {
+        let works = || {
+            let session = self.sessions.get(&key)?;
+            let agent = self.agents.get(&session.agent?)?;
+            Some(agent.subagents.working(session.id.as_ref()?))
+        };
+        works().unwrap_or_default()
+    }
+
+    /// Returns the messages that cancel the working sub-agents of a session.
+    pub(crate) fn subagent_cancels(&self, key: SessionKey) -> Effects {
+        let mut cancels = Effects::default();
+        if let Some(session) = self.sessions.get(&key)
+            && let (Some(agent), Some(root)) = (session.agent, &session.id)
+            && let Some(state) = self.agents.get(&agent)
+        {
+            for id in state.subagents.cancellable(root) {
+                let line = rpc::notification(client::CANCEL, client::cancel(id));
+                cancels.push(Effect::Host(HostEffect::Send { agent, line }));
+            }
+        }
+        cancels
+    }
+}

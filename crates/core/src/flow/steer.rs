@@ -1,0 +1,103 @@
+//! Steering: words that the user sends while the agent works, and that its running turn takes up.
+//!
+//! Invariant: a prompt on its way stays in the queue until the agent has said what became of it, and
+//! no other turn begins before. So it is in the queue or in the transcript, and is sent once.
+
+use serde_json::Value;
+
+use crate::conversation::agent::Call;
+use crate::conversation::attachment::Takes;
+use crate::conversation::session::Echo;
+use crate::model::Model;
+use crate::spine::cx::{Effects, notify};
+use crate::spine::effect::Level;
+use crate::spine::event::Prompt;
+use crate::spine::ids::{AgentKey, SessionKey};
+use acp::RpcError;
+use acp::client::{self, Steered};
+
+impl Model {
+    /// Sends a prompt into the running turn; returns it if that is not possible.
+    pub(super) fn steer(
+        &mut self,
+        key: SessionKey,
+        prompt: Prompt,
+        fx: &mut Effects,
+    ) -> Option<Prompt> {
+        let session = self.conversation.sessions.get(&key);
+        let found = session.and_then(|session| {
+            let agent = self.conversation.steered_by(session, &prompt)?;
+            Some((agent, session.id.clone()?))
+        });
+        let Some((agent, id)) = found else {
+            return Some(prompt);
+        };
+        let info = self.conversation.agents.get(&agent);
+        let takes = Takes::of(info.and_then(|agent| agent.info.as_ref()));
+        let params = client::steer(&id, prompt.clone().into_blocks(takes));
+        let call = Call::Steer(key);
+        let Some(request) = self.conversation.request(agent, call, params, fx) else {
+            return Some(prompt);
+        };
+        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+            if let Some(turn) = &mut session.turn {
+                turn.echo = Some(Echo {
+                    rest: prompt.text.clone(),
+                    taken: String::new(),
+                });
+            }
+            session.queue.push_sent(prompt, request);
+        }
+        None
+    }
+
+    /// Handles the agent's answer: the words are in its turn, or stay in the queue.
+    pub(crate) fn steered(
+        &mut self,
+        agent: AgentKey,
+        key: SessionKey,
+        request: u64,
+        result: Result<Value, RpcError>,
+        fx: &mut Effects,
+    ) {
+        let session = self.conversation.sessions.get_mut(&key);
+        let Some(session) = session.filter(|session| session.agent == Some(agent)) else {
+            return;
+        };
+        let (outcome, why) = match result {
+            Ok(value) => (client::steered(&value), String::new()),
+            Err(error) => (Steered::Failed, format!(" ({error})")),
+        };
+        match outcome {
+            Steered::PromptRequired => session.queue.keep_sent(Some(request)),
+            Steered::Failed => {
+                session.queue.keep_sent(Some(request));
+                let text = format!(
+                    "The agent \"{}\" has not taken the words into its turn{why}: they are queued.",
+                    session.spec.name
+                );
+                fx.push(notify(Level::Warn, text));
+            }
+            Steered::Injected => session.is_said(request),
+            Steered::StartedNewTurn => {
+                session.is_said(request);
+                if session.turn.is_none() {
+                    let text = "The agent answers in a turn of its own: its end is not reported.";
+                    session.transcript.notice(Level::Info, text);
+                }
+            }
+        }
+        self.next_prompt(key, fx);
+    }
+
+    /// Handles words whose fate the agent does not tell: they are not sent again.
+    pub(super) fn steer_is_late(&mut self, key: SessionKey, request: u64, fx: &mut Effects) {
+        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+            session.is_said(request);
+            let text = "The agent has not said whether it has taken this into its turn: if it does \
+                        not act on it, send it again.";
+            session.transcript.notice(Level::Warn, text);
+        }
+        self.next_prompt(key, fx);
+    }
+}

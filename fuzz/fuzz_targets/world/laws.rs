@@ -1,0 +1,73 @@
+//! What holds at each event, and at the end.
+
+use super::agent::Life;
+use super::world::World;
+use acp_core::event::{Event, SessionEvent};
+use acp_core::model::Model;
+use acp_core::spine::effect::Announcement;
+use acp_core::spine::ids::SessionKey;
+use acp_core::view::snapshot::Snapshot;
+
+/// Checks that the text outside of the hunks is the base's.
+pub fn check_model(model: &Model) {
+    for (path, file) in model.workspace.reviews().iter() {
+        let (base, current) = (file.ledger.base(), file.ledger.current());
+        let (mut old, mut new) = (0, 0);
+        for hunk in file.ledger.hunks() {
+            let same = base.lines(old..hunk.old.start);
+            assert!(same.eq(current.lines(new..hunk.new.start)), "{path:?}");
+            (old, new) = (hunk.old.end, hunk.new.end);
+        }
+        let same = base.lines(old..base.len());
+        assert!(same.eq(current.lines(new..current.len())), "{path:?}");
+    }
+}
+
+/// Checks that the snapshot has the hunks that are announced.
+pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
+    for announcement in announced {
+        if let Announcement::ReviewChanged { path, hunks } = announcement {
+            let shown = snapshot.reviews.iter().find(|review| review.path == *path);
+            assert_eq!(shown.map_or(0, |review| review.hunks.len()), *hunks);
+        }
+    }
+}
+
+/// Checks that every request is answered, that what is kept is what is pending, and that an agent
+/// ends with its sessions.
+pub fn check_rest(world: &mut World) {
+    check_answered(world);
+    check_kept(world);
+    let sessions: Vec<SessionKey> = world.model.conversation.sessions.keys().copied().collect();
+    for session in sessions {
+        world.happens(Event::Session(SessionEvent::Close { session }));
+    }
+    check_answered(world);
+    assert!(world.model.conversation.agents.is_empty());
+}
+
+/// Checks that the host keeps the pending reviews, with the texts that the user has accepted.
+pub fn check_kept(world: &World) {
+    let all = world.model.workspace.reviews().iter();
+    let pending = all.filter(|(_, file)| file.is_pending());
+    let pending: Vec<_> = pending
+        .map(|(path, file)| (path, file.origin.is_text(), file.ledger.base()))
+        .collect();
+    let kept: Vec<_> = world.kept.iter().map(|kept| &kept.path).collect();
+    let paths: Vec<_> = pending.iter().map(|(path, ..)| *path).collect();
+    assert_eq!(kept, paths, "what is kept");
+    for (kept, (path, is_text, base)) in world.kept.iter().zip(pending) {
+        let old = kept.base.text();
+        assert!(!is_text || old.as_ref() == Some(base), "{path:?}: {kept:?}");
+    }
+}
+
+fn check_answered(world: &World) {
+    for agent in world.agents.values() {
+        let waiting = agent.waiting();
+        assert!(
+            agent.life == Life::Gone || waiting.is_empty(),
+            "{waiting:?}"
+        );
+    }
+}
