@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::ondisk::{Place, decide, running, types, writes};
+use super::ondisk::{Place, decide, running, saves, types, writes};
 use super::world::{Part, World};
 use crate::spine::effect::EditorEffect;
 use crate::spine::event::ReviewAction;
@@ -158,5 +158,30 @@ fn what_follows_neovims_save_on_disk_is_not_the_agents() {
     assert_eq!(w.disk.get(F).as_deref(), Some("others\n"));
     w.goes_on();
     assert_eq!(w.disk.get(F).as_deref(), Some("others\n"));
+    w.skip();
+}
+
+#[test]
+fn a_late_report_of_a_new_file_does_not_bring_back_what_was_rejected_since() {
+    let mut w = running(Place::Disk, None);
+    w.holds(Part::Watcher);
+    writes(&mut w, "1", "a\nb\n");
+    w.shadow.looks(&mut w.disk);
+    let created = w.shadow.tells().expect("the new file");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    types(&mut w, 1, 0, &["mine"]);
+    saves(&mut w);
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(w.buffer(F), "mine\n");
+    w.shadow.looks(&mut w.disk);
+    let saved = w.shadow.tells().expect("the save");
+    w.holds(Part::Disk);
+    w.happens(created);
+    w.ends_turn("end_turn");
+    w.happens(saved);
+    let before = w.editor.buffers[&w.buf(F)].tick;
+    w.goes_on();
+    assert_eq!(w.buffer(F), "mine\n");
+    assert_eq!(w.editor.buffers[&w.buf(F)].tick, before);
     w.skip();
 }

@@ -297,19 +297,20 @@ impl Workspace {
             change.change = as_read(change.change.clone(), disk, restored);
             return;
         };
+        // The buffer has all that the file has, and what was reported before that.
+        let is_current = document.stamp.is_some() && document.stamp == disk.stamp;
         // Neovim reads a file again when its mode changes, unless the new stamp is passed to it.
-        let is_known = document.stamp.is_some()
-            && document.stamp == disk.stamp
-            && change.change.before.mode == change.change.after.mode;
+        let FileChange { before, after, .. } = &change.change;
+        let is_known = is_current && (before.is_missing() || before.mode == after.mode);
         if let (true, Some(saved)) = (is_known, &document.saved) {
             let text = FileState::of_text(saved.clone(), document.state.format);
             change.change.after.is_this_text(&text);
         }
         // If another author's change follows, the present text is not this change's alone, unless
         // it is the very file that this change left.
-        let told = change
-            .as_told()
-            .filter(|told| told.stamp != disk.stamp && self.is_anothers_next(path, change));
+        let told = change.as_told().filter(|told| {
+            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change)
+        });
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
         change.change = as_read(change.change.clone(), disk.clone(), restored);
