@@ -70,6 +70,11 @@ fn replay(name: &str) -> String {
     nvim.wait("the last line of the recording", || {
         transcript(&nvim).last().is_some_and(|line| line == "```")
     });
+    // It has a line number once the file has been read.
+    nvim.wait("the diff's place", || {
+        let transcript = transcript(&nvim);
+        !transcript.iter().any(|line| line == "  + TWO (edited)")
+    });
     let chat = chat(&nvim);
     let files = ["hello.txt", "new.txt"];
     let review = reviewed(&nvim, recording.prompts.len(), &files);

@@ -124,8 +124,14 @@ fn react(model: &mut Model, fx: &mut Effects) {
                     path,
                     line,
                 } => model.follow_read(session, &path, line),
-                Signal::Wrote(edit) => model.follow_write(&edit),
-                Signal::Changed(edit) => model.follow_change(&edit),
+                Signal::Wrote(edit) => {
+                    model.place_diffs_of(&edit);
+                    model.follow_write(&edit);
+                }
+                Signal::Changed(edit) => {
+                    model.place_diffs_of(&edit);
+                    model.follow_change(&edit);
+                }
             }
         }
         model.answer_tools(fx);

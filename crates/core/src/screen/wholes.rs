@@ -13,6 +13,7 @@ use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
 use crate::spine::view::{Piece, Whole, WholeLanguage, WholeView};
 use crate::view::wholes::{content, pretty, raw};
+use crate::workspace::FileEdit;
 
 impl Model {
     /// Shows an entry of a transcript, or a piece of it, in full.
@@ -63,6 +64,13 @@ impl Model {
                 let document = documents.find(path).map(|(_, found)| found.text.clone());
                 document.or_else(|| Some(reviews.get(path)?.ledger.current().clone()))
             });
+        }
+    }
+
+    /// Locates the diffs of an agent's edit that were shown before its file was read.
+    pub(crate) fn place_diffs_of(&mut self, edit: &FileEdit) {
+        if let Some(session) = self.conversation.sessions.get_mut(&edit.session) {
+            session.transcript.place_new_diffs(&edit.path, &edit.after);
         }
     }
 }

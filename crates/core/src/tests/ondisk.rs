@@ -56,7 +56,7 @@ pub fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
     w.edits(|editor, _, out| editor.types(buf, edit, out));
 }
 
-fn saves(w: &mut World) {
+pub fn saves(w: &mut World) {
     let buf = w.buf(F);
     w.edits(|editor, disk, out| editor.saves(buf, disk, out));
 }
@@ -156,6 +156,18 @@ fn an_agents_write_to_disk_is_reviewed_in_every_place() {
         assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"), "{place:?}");
         check_settled(&w);
     }
+}
+
+#[test]
+fn a_diff_has_line_numbers_as_soon_as_its_file_has_been_read() {
+    let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+    w.updates(json!({
+        "sessionUpdate": "tool_call", "toolCallId": "t", "title": "Edit", "kind": "edit",
+        "content": [{ "type": "diff", "path": F, "oldText": "b\n", "newText": "B\n" }],
+    }));
+    assert!(w.chat().contains("\n  + B"), "{}", w.chat());
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+    assert!(w.chat().contains("\n  2 + B"), "{}", w.chat());
 }
 
 #[test]

@@ -10,6 +10,9 @@ use crate::render::tooldiff::only_place;
 use crate::text::Text;
 use acp::{ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
+/// How many of the newest entries may be tool calls whose files are still being read.
+const UNREAD: usize = 64;
+
 impl Transcript {
     /// Merges a message about a tool call into the entry with its id, which is created if missing.
     pub fn tool(&mut self, patch: ToolCallPatch) -> usize {
@@ -57,20 +60,21 @@ impl Transcript {
 
     /// Locates the diffs of a tool call in the current texts of their files.
     pub fn place_diffs(&mut self, index: usize, text_of: impl Fn(&Path) -> Option<Text>) {
-        let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
-            return;
-        };
-        for (at, diff) in tool.texts.diffs_mut() {
-            let Some(ToolContent::Diff { path, old, new }) = tool.content.get(at) else {
-                continue;
-            };
-            let Some(text) = text_of(path) else {
-                continue;
-            };
-            let old = old.as_deref().unwrap_or_default();
-            let place = only_place(&text, new).or_else(|| only_place(&text, old));
-            if let Some(row) = place.and_then(|row| u32::try_from(row).ok()) {
-                diff.set_place(row);
+        if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
+            place(tool, |path, _| text_of(path));
+        }
+    }
+
+    /// Locates the diffs of a file whose text had not been read when their tool calls came.
+    pub fn place_new_diffs(&mut self, of: &Path, text: &Text) {
+        let newest = self.entries.len().saturating_sub(UNREAD);
+        for index in newest..self.entries.len() {
+            if let Some(Entry::Tool(tool)) = self.entries.get_mut(index)
+                && place(tool, |path, is_placed| {
+                    (path == of && !is_placed).then(|| text.clone())
+                })
+            {
+                self.touch(index);
             }
         }
     }
@@ -169,4 +173,25 @@ impl Transcript {
             self.news.settle(index);
         }
     }
+}
+
+/// Locates the diffs of a tool call in the texts that `text_of` has for a path, and whether the diff
+/// is located already; returns whether any was.
+fn place(tool: &mut ToolCall, text_of: impl Fn(&Path, bool) -> Option<Text>) -> bool {
+    let mut any = false;
+    for (at, diff) in tool.texts.diffs_mut() {
+        let Some(ToolContent::Diff { path, old, new }) = tool.content.get(at) else {
+            continue;
+        };
+        let Some(text) = text_of(path, diff.place().is_some()) else {
+            continue;
+        };
+        let old = old.as_deref().unwrap_or_default();
+        let place = only_place(&text, new).or_else(|| only_place(&text, old));
+        if let Some(row) = place.and_then(|row| u32::try_from(row).ok()) {
+            diff.set_place(row);
+            any = true;
+        }
+    }
+    any
 }
