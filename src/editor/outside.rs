@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table};
 
+use super::chats;
 use super::documents::{
     APPLYING, begin_write, buf_state, is_attached, known, set_known, set_replaced,
 };
@@ -111,7 +112,10 @@ fn is_looked_after(buf: i32) -> mlua::Result<bool> {
 /// Neovim's error.
 pub fn is_within(buf: i32, is_such: impl Fn(&SessionInfo) -> bool) -> mlua::Result<bool> {
     let snapshot = state::snapshot();
-    let sessions: Vec<_> = snapshot.sessions.iter().filter(|it| is_such(it)).collect();
+    let sessions = snapshot.sessions.iter();
+    // The core hears later that the user has closed one.
+    let sessions = sessions.filter(|it| chats::get(it.session).is_some() && is_such(it));
+    let sessions: Vec<_> = sessions.collect();
     if sessions.is_empty() || !is_attached(buf) {
         return Ok(false);
     }
