@@ -18,7 +18,7 @@ use acp_core::spine::view::Frame;
 use acp_core::update::{is_streamed, update};
 use acp_core::view::snapshot::{Publishing, Snapshot};
 use acp_edge::inbox::{Inbox, Outlet, inbox};
-use acp_edge::panics;
+use acp_edge::{panics, slow};
 use acp_host::{Environment, Host, HostConfig};
 
 /// The time pending writes, and then agents, have to end when Neovim quits.
@@ -136,6 +136,7 @@ impl Core {
             }
             // Nothing is drawn anew, and the editor looks after the session's files no longer.
             let is_end = matches!(event, Event::Session(SessionEvent::Close { .. }));
+            slow::pause("core");
             let mut left = BATCH;
             let more = || {
                 left = left.checked_sub(1)?;
@@ -154,6 +155,7 @@ impl Core {
                 continue;
             }
             if is_seen {
+                slow::pause("publish");
                 let snapshot = model.snapshot();
                 publishing.published(&snapshot);
                 self.publish(snapshot);

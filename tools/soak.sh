@@ -1,8 +1,9 @@
 #!/bin/sh
 # Runs the end-to-end tests so many times on a loaded machine, and prints what failed how often.
 #
-# As many processes as there are cores compute, one writes to the disk and syncs, and what Neovim
-# sends reaches the tests late at random. FILTER names some of the tests.
+# As many processes as there are cores compute, and one writes to the disk and syncs. What Neovim
+# sends reaches the tests late at random (ACP_TEST_LATE), and so does what the plugin's threads send
+# each other (ACP_TEST_SLOW). FILTER names some of the tests.
 #
 #   tools/soak.sh ROUNDS [FILTER]
 set -eu
@@ -39,7 +40,7 @@ round=1
 while [ "$round" -le "$rounds" ]; do
 	log=$logs/$round.log
 	# shellcheck disable=SC2086 # No filter is no argument.
-	if ACP_TEST_LATE=1 INSTA_UPDATE=no cargo test -q --test e2e -- $filter >"$log" 2>&1; then
+	if ACP_TEST_LATE=1 ACP_TEST_SLOW=random INSTA_UPDATE=no cargo test -q --test e2e -- $filter >"$log" 2>&1; then
 		echo "round $round: passed"
 	else
 		failed=$((failed + 1))

@@ -183,6 +183,7 @@ fn ask() {
 /// rest.
 fn drain() {
     acp_edge::panics::inject("callback");
+    acp_edge::slow::pause("callback");
     super::heard::forget();
     let Some(outbox) = outbox() else {
         return;

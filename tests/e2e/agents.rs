@@ -1,20 +1,27 @@
 //! The example agent of the official SDK, live.
 
+use std::fs;
+
 use serde_json::json;
 
+use super::files::touch;
 use super::harness::{Nvim, Project, installed};
 use super::talk::{self, ended, open, status, transcript, wait_phase, wait_said};
 
-/// Starts Neovim with a chat with the SDK's example agent, its thinking pauses cut to a twentieth.
+/// Starts Neovim with a chat with the SDK's example agent. Its thinking pauses are cut to a
+/// twentieth, but last as long as there is a file `think`.
 #[track_caller]
 fn start_example() -> Nvim {
-    let hurry = "data:text/javascript,const wait = globalThis.setTimeout; \
-                 globalThis.setTimeout = (done, ms) => wait(done, ms / 20)";
+    let project = Project::new();
+    let hurry = format!(
+        "data:text/javascript,import {{ existsSync }} from 'node:fs'; \
+         const wait = globalThis.setTimeout; \
+         const think = (done) => existsSync({:?}) ? wait(think, 10, done) : done(); \
+         globalThis.setTimeout = (done, ms) => wait(think, ms / 20, done)",
+        project.root().join("think")
+    );
     let spec = json!({ "command": "node", "args": ["--import", hurry, installed("sdk-agent.sh")] });
-    let nvim = Project::new()
-        .agent_command("example", spec)
-        .size(100, 40)
-        .start();
+    let nvim = project.agent_command("example", spec).size(100, 40).start();
     open(&nvim);
     nvim
 }
@@ -62,9 +69,12 @@ fn a_turn_of_the_sdks_example_agent_with_its_permission_rejected() {
 #[test]
 fn a_turn_of_the_sdks_example_agent_can_be_cancelled_anywhere() {
     let nvim = start_example();
+    let think = nvim.project.root().join("think");
+    touch(&think, "");
     talk::prompt(&nvim, "Improve the project.");
-    wait_said(&nvim, "Reading project files");
+    wait_said(&nvim, "I'll help you with that.");
     nvim.cmd("Acp cancel");
+    fs::remove_file(&think).expect("it is there");
     nvim.wait("the end of the turn", || ended(&nvim) == ["cancelled"]);
     talk::prompt(&nvim, "And again.");
     wait_phase(&nvim, "waiting");

@@ -4,3 +4,4 @@ pub mod inbox;
 pub mod panics;
 pub mod paths;
 pub mod replaced;
+pub mod slow;

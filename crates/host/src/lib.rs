@@ -522,7 +522,10 @@ impl Kit {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let inbox = self.inbox.clone();
-        let work = move || guarded_call(place, &inbox, work);
+        let work = move || {
+            acp_edge::slow::pause("host");
+            guarded_call(place, &inbox, work)
+        };
         self.runtime.spawn_blocking(work).await.ok().flatten()
     }
 

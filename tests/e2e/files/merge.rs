@@ -98,9 +98,11 @@ fn no_key_is_lost_while_the_agent_writes() {
     go_on(&nvim, "p");
     let mut typed = String::new();
     nvim.wait("the agent's last write", || {
-        let word = format!("w{} ", typed.len());
-        nvim.keys(&word);
-        typed.push_str(&word);
+        if typed.len() < 5000 {
+            let word = format!("w{} ", typed.len());
+            nvim.keys(&word);
+            typed.push_str(&word);
+        }
         nvim.project.verdict("agent").is_some()
     });
     nvim.wait_script("agent");
@@ -141,16 +143,19 @@ fn conflict() -> Nvim {
     nvim.wait_script("agent");
     wait_lines(&nvim, &["one", "user", "", "THREE"]);
     check_bytes(&nvim, "a.txt", "one\nuser\n\nTHREE\n");
-    nvim.wait_text("agent");
+    wait_hunks(
+        &nvim,
+        json!([
+            [1, ["user"], ["user"], "conflict"],
+            [3, ["three"], ["THREE"], "pending"]
+        ]),
+    );
     nvim
 }
 
 #[test]
 fn a_conflict_keeps_the_users_text_and_tells_the_agent() {
-    let nvim = conflict();
-    let hunks = hunks(&nvim);
-    assert_eq!(hunks[0][3], "conflict", "{hunks}");
-    nvim.quit();
+    conflict().quit();
 }
 
 #[test]

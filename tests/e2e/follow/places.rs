@@ -121,11 +121,14 @@ fn files_changed_by_a_shell_command_are_followed() {
         .step(json!({ "tool": {
             "id": "t", "title": "Run", "kind": "execute", "rawInput": { "command": "sed b.txt" },
         } }))
+        .pause("told")
         .step(json!({ "shell": "sed -i 's/^b 50$/B/' b.txt" }))
         .pause("changed")
         .step(json!({ "shell": "printf 'made\\n' >d.txt" }))
         .pause("made");
     let nvim = followed(script);
+    talk::wait_said(&nvim, "$ Run");
+    pass(&nvim, "told");
     wait_shown(&nvim, &["b.txt:50"]);
     wait_marks(&nvim, "b.txt", json!([[49, " agent runs: sed b.txt"]]));
     pass(&nvim, "changed");

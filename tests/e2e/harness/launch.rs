@@ -49,6 +49,9 @@ fn command(nvim: &Path, project: &Project, mark: &str) -> Command {
     command
 }
 
+/// The plugin's switch that slows its threads down; `make soak` asks for it.
+const SLOW: &str = "ACP_TEST_SLOW";
+
 /// In an embedded Neovim, the embedding client's channel is always 1.
 const REPORT_EVENTS: &str = "vim.api.nvim_create_autocmd('User', { pattern = 'Acp*', \
     callback = function(event) vim.rpcnotify(1, 'user_event', event.match, event.data) end })";
@@ -83,6 +86,7 @@ fn set_environment(command: &mut Command, project: &Project, mark: &str) {
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("RUST_BACKTRACE", "1")
         .env(procs::MARK, mark)
+        .envs(env::var_os(SLOW).map(|place| (SLOW, place)))
         .envs(project.env.iter().map(|(name, value)| (name, value)));
 }
 
