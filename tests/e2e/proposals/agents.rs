@@ -120,6 +120,11 @@ fn gemini_proposes_whole_files_and_writes_them_through_the_editor() {
     nvim.wait_text("proposed 3/3");
     nvim.keys("\\A");
     nvim.wait_text("accepted 3/3");
+    nvim.wait("the new file's proposal", || {
+        let states = states(&nvim);
+        let mut states = states.as_array().into_iter().flatten();
+        states.any(|hunk| hunk[0] == "b.txt")
+    });
     nvim.keys("]a");
     nvim.wait("the new file", || {
         nvim.lua("return vim.fn.expand('%:t')", ()) == "b.txt"
