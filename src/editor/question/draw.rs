@@ -36,7 +36,7 @@ pub(super) fn draw() -> mlua::Result<()> {
             form::lines(view, before)
         }
     };
-    kit::buffer::write(buf, &[], &lines)?;
+    write(buf, &lines)?;
     if known.is_none() {
         open(buf, Kind::of(&question))?;
     }
@@ -55,6 +55,15 @@ pub(super) fn draw() -> mlua::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes the lines that differ from those in the buffer.
+fn write(buf: i32, lines: &[Line]) -> mlua::Result<()> {
+    let before = with(|window| window.written.take());
+    let before = before.filter(|(of, _)| *of == buf).map(|(_, lines)| lines);
+    kit::buffer::write(buf, &before.unwrap_or_default(), lines)?;
+    with(|window| window.written = Some((buf, lines.to_vec())));
+    Ok(())
 }
 
 /// Places the window anew, if it is open.

@@ -76,6 +76,8 @@ pub struct Window {
     bufs: BTreeMap<Kind, i32>,
     /// The buffer and the question that the keys were mapped for.
     keyed: Option<(i32, QuestionId)>,
+    /// The buffer last written to, and its lines.
+    written: Option<(i32, Vec<Line>)>,
     win: Option<i32>,
     /// Where the window is, and its frame.
     placed: Option<(Rect, Frame)>,
