@@ -196,12 +196,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
                     .ask_chosen_option(session, Some(token), fx);
             }
             Some(TimerJob::Listing(number)) => model.conversation.list_is_due(number, fx),
-            None => {
-                // Otherwise the limited work has finished.
-                if let Some(job) = model.tools.timers.take(token) {
-                    model.tool_timer(job, fx);
-                }
-            }
+            None => model.tool_timer(token, fx),
         },
     }
 }

@@ -22,7 +22,11 @@ impl Model {
         let info = info.and_then(|agent| agent.info.as_ref());
         let reaches = info.map(|info| info.mcp).unwrap_or_default();
         let takes_dirs = info.is_some_and(|info| info.sessions.additional_directories);
-        let tools = self.tools_for(key, fx);
+        let session = self.conversation.sessions.get(&key);
+        let tools = match session.filter(|session| session.reach.tools) {
+            Some(session) => self.tools.admit(key, &session.spec.name, fx),
+            None => Ok(None),
+        };
         let Some(session) = self.conversation.sessions.get_mut(&key) else {
             return SessionSetup::default();
         };

@@ -243,7 +243,7 @@ pub fn check_rest(world: &mut World) {
     }
     check_answered(world, "when all is closed");
     world.calls.check(&world.model, "when all is closed");
-    let is_timed = world.model.tools.timers.values().next().is_some();
+    let is_timed = world.model.tools.has_timers();
     assert!(!is_timed, "a call that is over is timed");
     assert!(
         world.model.conversation.agents.is_empty(),

@@ -19,20 +19,20 @@ const SIGN_MS: u64 = 10_000;
 
 /// The time used by a call.
 #[derive(Debug, Default)]
-pub(crate) struct Clock {
-    pub(crate) limit: Option<u64>,
-    pub(crate) spent: u64,
+pub(super) struct Clock {
+    limit: Option<u64>,
+    spent: u64,
     /// The timer of the current slice, and the slice's length.
-    pub(crate) slice: Option<(Token<Timer>, u64)>,
+    slice: Option<(Token<Timer>, u64)>,
     /// The timer of the next keep-alive.
-    pub(crate) sign: Option<Token<Timer>>,
+    sign: Option<Token<Timer>>,
     /// The progress last reported to the caller.
     told: Option<Progress>,
 }
 
 /// The purpose of a timer.
 #[derive(Debug, Clone, Copy)]
-pub enum ToolJob {
+pub(super) enum ToolJob {
     /// The end of a slice of a call's time.
     Slice(ToolUseId),
     /// The next keep-alive to the caller.
@@ -48,7 +48,7 @@ impl Clock {
     }
 
     /// Returns a keep-alive: the last progress, slightly increased.
-    pub(crate) fn sign(&mut self) -> Progress {
+    fn sign(&mut self) -> Progress {
         let told = self.told.take();
         let sign = Progress {
             done: told.as_ref().map_or(0.0, |told| told.done) + 0.001,
@@ -59,10 +59,6 @@ impl Clock {
         sign
     }
 
-    pub fn has_told(&mut self, progress: Progress) {
-        self.told = Some(progress);
-    }
-
     /// Returns the running timers, for cancellation.
     pub fn stop(&mut self) -> impl Iterator<Item = Token<Timer>> + use<> {
         let slice = self.slice.take().map(|(token, _)| token);
@@ -71,6 +67,39 @@ impl Clock {
 }
 
 impl Tools {
+    /// Applies the end of a call's timer; returns the call and its limit once that has passed.
+    pub(crate) fn timer_ended(
+        &mut self,
+        token: Token<Timer>,
+        fx: &mut Effects,
+    ) -> Option<(ToolUseId, u64)> {
+        let job = self.timers.take(token)?;
+        let (ToolJob::Slice(id) | ToolJob::Sign(id)) = job;
+        let clock = &mut self.uses.get_mut(&id)?.clock;
+        if let ToolJob::Slice(_) = job {
+            clock.spent += clock.slice.take().map_or(0, |(_, ms)| ms);
+            if let Some(limit) = clock.limit.filter(|limit| clock.spent >= *limit) {
+                return Some((id, limit));
+            }
+        } else {
+            clock.sign = None;
+            let progress = clock.sign();
+            fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
+        }
+        self.mind_the_clock(id, fx);
+        None
+    }
+
+    /// Reports a call's progress to the caller; returns whether the call runs.
+    pub(crate) fn report(&mut self, id: ToolUseId, progress: Progress, fx: &mut Effects) -> bool {
+        let Some(of) = self.uses.get_mut(&id).filter(|of| of.is_running()) else {
+            return false;
+        };
+        of.clock.told = Some(progress.clone());
+        fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
+        true
+    }
+
     /// Starts a call's clock, or stops it while the user is asked.
     pub(crate) fn mind_the_clock(&mut self, id: ToolUseId, fx: &mut Effects) {
         let Some(of) = self.uses.get_mut(&id) else {

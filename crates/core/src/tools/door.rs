@@ -7,7 +7,9 @@ use super::Door;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::SessionKey;
+use crate::spine::tool::SERVER;
 use crate::tools::Tools;
+use acp::client::{McpServer, McpTransport};
 
 impl Tools {
     pub(crate) fn tool_door(&mut self, door: Door) {
@@ -19,6 +21,48 @@ impl Tools {
         fx.push(notify(Level::Warn, why));
     }
 
+    /// Returns the MCP server to open a session with, and admits its token.
+    ///
+    /// # Errors
+    /// A sentence that says why the agent gets no tools.
+    pub(crate) fn admit(
+        &mut self,
+        key: SessionKey,
+        agent: &str,
+        fx: &mut Effects,
+    ) -> Result<Option<McpServer>, String> {
+        let door = self.door.as_ref();
+        let is_open = !self.has_failed && !self.defined.is_empty();
+        let Some(door) = door.filter(|_| is_open) else {
+            return Ok(None);
+        };
+        let Some(proxy) = &door.proxy else {
+            return Err(format!(
+                "Neovim's tools are not offered to the agent \"{agent}\": the program `acp-mcp` is \
+                 not beside the plugin's library. `make build` puts it there; start Neovim again \
+                 then."
+            ));
+        };
+        let token = token(&door.secret, key, self.tokens + 1);
+        let transport = McpTransport::Stdio {
+            command: proxy.clone(),
+            args: Vec::new(),
+            env: vec![
+                ("ACP_NVIM_SOCKET".into(), door.socket.display().to_string()),
+                ("ACP_NVIM_TOKEN".into(), token.clone()),
+            ],
+        };
+        self.tokens += 1;
+        self.admitted.insert(key);
+        fx.push(Effect::Host(HostEffect::AdmitToTools {
+            session: key,
+            token,
+        }));
+        Ok(Some(McpServer {
+            name: SERVER.into(),
+            transport,
+        }))
+    }
     /// Revokes a session's token.
     pub(crate) fn shut_out_of_tools(&mut self, key: SessionKey, fx: &mut Effects) {
         if self.admitted.remove(&key) {
@@ -34,4 +78,11 @@ impl Tools {
         self.taken.retain(|(session, _)| *session != key);
         self.twins.retain(|(session, _), _| *session != key);
     }
+}
+
+/// Returns a token, which cannot be guessed without the secret.
+fn token(secret: &[u8; 32], key: SessionKey, number: u64) -> String {
+    let name = format!("{}.{number}", key.0);
+    let hash = blake3::keyed_hash(secret, name.as_bytes());
+    hash.to_hex().to_string()
 }

@@ -3,22 +3,22 @@
 //! Invariants: every reported call is answered exactly once, even if its turn, session or handler
 //! ends or the user never answers; a handler runs only if the user or the configuration allowed it.
 
-pub(crate) mod clock;
+mod clock;
 mod door;
 pub mod event;
 mod registry;
 pub mod schema;
-pub(crate) mod shown;
-pub(crate) mod twin;
-pub(crate) mod uses;
+mod shown;
+mod twin;
+mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use self::clock::ToolJob;
+use self::clock::ToolJob;
 pub(crate) use self::shown::keep_apart;
 use self::twin::Over;
-use self::uses::Use;
+pub(crate) use self::uses::{Use, Wait, not_offered};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::pending::{Pending, reply};
 use crate::spine::tool::{Door, ToolSpec};
@@ -27,27 +27,27 @@ use acp::ToolCallId;
 /// The state of the tools and their calls.
 #[derive(Debug, Default)]
 pub struct Tools {
-    pub(crate) door: Option<Door>,
+    door: Option<Door>,
     /// The server could not be started.
-    pub(crate) has_failed: bool,
+    has_failed: bool,
     /// Number of tokens created; makes each token unique.
-    pub(crate) tokens: u64,
+    tokens: u64,
     /// The sessions whose agents may connect.
-    pub(crate) admitted: BTreeSet<SessionKey>,
-    pub(crate) defined: BTreeMap<String, Arc<ToolSpec>>,
+    admitted: BTreeSet<SessionKey>,
+    defined: BTreeMap<String, Arc<ToolSpec>>,
     /// The tools last offered to agents.
     offered: Arc<[ToolSpec]>,
     /// The pending calls.
-    pub(crate) uses: BTreeMap<ToolUseId, Use>,
+    uses: BTreeMap<ToolUseId, Use>,
     /// The tools the user always allows, by session.
-    pub(crate) always: BTreeSet<(SessionKey, String)>,
+    always: BTreeSet<(SessionKey, String)>,
     /// Finished calls that the agent has not announced.
     over: Vec<Over>,
     /// The transcript entries that show a call.
-    pub(crate) taken: BTreeSet<(SessionKey, ToolCallId)>,
+    taken: BTreeSet<(SessionKey, ToolCallId)>,
     /// The tools' names, by the ids agents gave their calls.
-    pub(crate) twins: BTreeMap<(SessionKey, ToolCallId), String>,
-    pub(crate) timers: Pending<reply::Timer, ToolJob>,
+    twins: BTreeMap<(SessionKey, ToolCallId), String>,
+    timers: Pending<reply::Timer, ToolJob>,
 }
 
 impl Tools {
@@ -63,5 +63,10 @@ impl Tools {
     pub(crate) fn runs_in(&self, id: ToolUseId, session: SessionKey) -> bool {
         let of = self.uses.get(&id);
         of.is_some_and(|of| of.session == session && of.is_running())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_timers(&self) -> bool {
+        self.timers.values().next().is_some()
     }
 }

@@ -10,15 +10,16 @@ use serde_json::{Map, Value as Json};
 
 use super::uses::Use;
 use crate::spine::ids::ToolUseId;
+use crate::spine::tool::{Progress, ToolResult};
 use crate::tools::Tools;
-use acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent};
+use acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
 /// Maximum characters shown of one argument, and of all; the raw input contains them in full.
 const ARGUMENT: usize = 80;
 const ARGUMENTS: usize = 240;
 
 /// Prefix of the ids of calls' entries.
-pub(crate) const ENTRY: &str = "neovim/";
+const ENTRY: &str = "neovim/";
 
 /// Renames an agent's tool call if its id has our prefix.
 pub(crate) fn keep_apart(patch: &mut ToolCallPatch) {
@@ -29,10 +30,19 @@ pub(crate) fn keep_apart(patch: &mut ToolCallPatch) {
 
 impl Use {
     /// Returns the entry's content: the arguments, then `of`.
-    pub(crate) fn content(&self, of: impl Iterator<Item = ToolContent>) -> Vec<ToolContent> {
+    fn content(&self, of: impl Iterator<Item = ToolContent>) -> Vec<ToolContent> {
         let line = self.arguments.as_ref().and_then(line);
         let line = line.map(|line| ToolContent::Content(Content::Text(line)));
         line.into_iter().chain(of).collect()
+    }
+
+    /// Returns a patch that shows progress.
+    pub fn progressed(&self, progress: &Progress) -> Option<ToolCallPatch> {
+        let words = ToolContent::Content(Content::Text(words(progress)));
+        Some(ToolCallPatch {
+            content: Some(self.content(std::iter::once(words))),
+            ..ToolCallPatch::new(self.entry.clone()?)
+        })
     }
 
     /// Returns a patch with the call's title, kind, location and arguments.
@@ -88,10 +98,31 @@ impl Tools {
     pub(crate) fn tool_title(&self, id: ToolUseId) -> Option<&str> {
         self.uses.get(&id).map(Use::title)
     }
+
+    /// Gives a call an entry if it has none; returns the entry with a status and result.
+    pub(crate) fn show(
+        &mut self,
+        id: ToolUseId,
+        cwd: &Path,
+        status: ToolStatus,
+        result: Option<&ToolResult>,
+    ) -> Option<ToolCallPatch> {
+        let of = self.uses.get_mut(&id)?;
+        let own = || ToolCallId(format!("{ENTRY}{}", id.0).into());
+        let entry = of.entry.get_or_insert_with(own).clone();
+        self.taken.insert((of.session, entry));
+        let blocks = result.into_iter().flat_map(|result| result.content.iter());
+        let content = of.content(blocks.map(content));
+        Some(ToolCallPatch {
+            status: Some(status),
+            content: Some(content).filter(|all| !all.is_empty()),
+            ..of.patch(cwd)?
+        })
+    }
 }
 
 /// Converts a result's content block to one of the transcript.
-pub(crate) fn content(block: &Json) -> ToolContent {
+fn content(block: &Json) -> ToolContent {
     match to_raw_value(block) {
         Ok(raw) => ToolContent::Content(acp::content_block(&raw)),
         // Cannot fail for a JSON value.
@@ -124,4 +155,15 @@ fn short(text: &str, most: usize) -> String {
         short.push('…');
     }
     short
+}
+
+fn words(progress: &Progress) -> String {
+    let mut words = progress.done.to_string();
+    if let Some(total) = progress.total {
+        words.push_str(&format!(" of {total}"));
+    }
+    if let Some(message) = &progress.message {
+        words.push_str(&format!(": {message}"));
+    }
+    words
 }

@@ -7,10 +7,11 @@
 use serde_json::{Map, Value as Json};
 
 use super::uses::Use;
-use crate::spine::ids::SessionKey;
+use crate::render::toolcall::ToolCall;
+use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::SERVER;
 use crate::tools::Tools;
-use acp::{ToolCallId, ToolCallPatch};
+use acp::{Content, ToolCallId, ToolCallPatch, ToolContent};
 
 /// Maximum number of finished calls kept for a later announcement.
 const OVER: usize = 100;
@@ -26,7 +27,7 @@ pub(crate) struct Over {
 
 /// How well two inputs match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Likeness {
+enum Likeness {
     /// One of them is unknown.
     Unknown,
     Same,
@@ -64,11 +65,79 @@ impl Tools {
         self.twins.insert(twin, over.name);
         Some(over.entry)
     }
-}
 
-impl Tools {
+    /// Returns the agent's entry for a call: the oldest with the same input, else the oldest with
+    /// an unknown input.
+    pub(crate) fn find_announced<'a>(
+        &self,
+        of: &Use,
+        calls: impl Iterator<Item = &'a ToolCall>,
+    ) -> Option<ToolCallId> {
+        let is_free = |tool: &&ToolCall| {
+            let name = (of.session, tool.id.clone());
+            tool.is_open() && !self.taken.contains(&name)
+        };
+        let named = calls.filter(is_free).filter(|tool| {
+            let says = (
+                Some(&*tool.title),
+                tool.meta.as_ref(),
+                tool.raw_input.as_ref(),
+            );
+            names(says, &of.name)
+        });
+        let like = named.filter_map(|tool| {
+            let like = likeness(tool.raw_input.as_ref(), of.arguments.as_ref())?;
+            Some((like, tool.id.clone()))
+        });
+        best(like)
+    }
+
+    /// Gives a call the entry its agent announced.
+    pub(crate) fn share_entry(&mut self, id: ToolUseId, entry: ToolCallId) {
+        if let Some(of) = self.uses.get_mut(&id) {
+            let name = (of.session, entry.clone());
+            self.taken.insert(name.clone());
+            self.twins.insert(name, of.name.clone());
+            of.entry = Some(entry.clone());
+            of.twin = Some(entry);
+        }
+    }
+
+    /// Removes from an agent's description of a matched call the fields known better here, unless it
+    /// describes something else.
+    pub(crate) fn leave_ours(
+        &self,
+        key: SessionKey,
+        patch: &mut ToolCallPatch,
+        shown: Option<&Json>,
+    ) {
+        let Some(name) = self.twins.get(&(key, patch.id.clone())) else {
+            return;
+        };
+        let title = patch.title.as_deref();
+        let is_other = title.is_some_and(|title| !names((Some(title), None, None), name));
+        let empty = Map::new();
+        let arguments = shown.and_then(Json::as_object).unwrap_or(&empty);
+        let is_told = patch.raw_input.is_some();
+        if is_other || is_told && likeness(patch.raw_input.as_ref(), Some(arguments)).is_none() {
+            return;
+        }
+        patch.title = None;
+        patch.kind = None;
+        patch.raw_input = None;
+        patch.raw_output = None;
+        let is_text = |item: &ToolContent| matches!(item, ToolContent::Content(Content::Text(_)));
+        if patch
+            .content
+            .as_ref()
+            .is_some_and(|all| all.iter().all(is_text))
+        {
+            patch.content = None;
+        }
+    }
+
     /// Keeps a finished call that may still be announced.
-    pub(crate) fn remember_use(&mut self, of: Use) {
+    pub(super) fn remember_use(&mut self, of: Use) {
         if of.twin.is_none() && self.over.len() < OVER {
             let over = Over {
                 session: of.session,
@@ -96,7 +165,7 @@ type Says<'a> = (Option<&'a str>, Option<&'a Json>, Option<&'a Json>);
 ///
 /// Agents write `mcp__neovim__buffers`, `neovim_buffers`, `neovim/buffers`, `buffers (neovim MCP
 /// Server)` or only the name; some use a field of `_meta` or `rawInput`.
-pub(crate) fn names((title, meta, input): Says<'_>, name: &str) -> bool {
+fn names((title, meta, input): Says<'_>, name: &str) -> bool {
     let field = |value: Option<&Json>, field: &str| {
         let text = value.and_then(|value| value.get(field)?.as_str());
         text.map(str::to_owned)
@@ -156,10 +225,7 @@ fn is_same(input: Option<&Json>, arguments: &Map<String, Json>) -> bool {
 }
 
 /// Returns how well an agent's input matches a call's arguments; `None`: they differ.
-pub(crate) fn likeness(
-    input: Option<&Json>,
-    arguments: Option<&Map<String, Json>>,
-) -> Option<Likeness> {
+fn likeness(input: Option<&Json>, arguments: Option<&Map<String, Json>>) -> Option<Likeness> {
     let Some(arguments) = arguments else {
         return Some(Likeness::Unknown);
     };
@@ -170,7 +236,7 @@ pub(crate) fn likeness(
 }
 
 /// Returns the first of the best matches.
-pub(crate) fn best<T>(all: impl Iterator<Item = (Likeness, T)>) -> Option<T> {
+fn best<T>(all: impl Iterator<Item = (Likeness, T)>) -> Option<T> {
     let mut best: Option<(Likeness, T)> = None;
     for one in all {
         if best.as_ref().is_none_or(|best| best.0 < one.0) {

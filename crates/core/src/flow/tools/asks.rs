@@ -15,7 +15,7 @@ use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::ToolAsk;
-use crate::tools::uses::Wait;
+use crate::tools::Wait;
 use acp::RpcError;
 
 impl Model {
@@ -26,8 +26,7 @@ impl Model {
         ask: ToolAsk,
         fx: &mut Effects,
     ) {
-        let of = self.tools.uses.get_mut(&id);
-        let Some(of) = of.filter(|of| of.is_running()) else {
+        let Some(of) = self.tools.running(id) else {
             let line = format!("tool call {} asks, and is over", id.0);
             fx.push(log(Level::Debug, line));
             return fx.push(answer(id, number, Err("cancelled".into())));
@@ -37,8 +36,8 @@ impl Model {
             ToolAsk::Read { .. } | ToolAsk::Write { .. } => Wait::Files,
             ToolAsk::Form { .. } => Wait::User,
         };
-        of.open.insert(step, wait);
         let (key, entry) = (of.session, of.entry.clone());
+        self.tools.ask(id, step, wait, fx);
         let asker = Asker::Tool(id, step);
         match ask {
             ToolAsk::Read { path, line, limit } => {
@@ -56,7 +55,6 @@ impl Model {
                     ask: Ask::Form(Form::of_schema(&schema)),
                     importance: schema.get("x-importance").and_then(Importance::of),
                 };
-                self.tools.mind_the_clock(id, fx);
                 self.elicit(key, asker, entry, elicitation, fx);
             }
         }
@@ -77,8 +75,7 @@ impl Model {
         result: Result<Json, RpcError>,
         fx: &mut Effects,
     ) {
-        let of = self.tools.uses.get_mut(&id);
-        if of.and_then(|of| of.open.remove(&step)).is_none() {
+        if !self.tools.is_answered(id, step) {
             return;
         }
         match step {

@@ -5,41 +5,19 @@
 
 use crate::model::Model;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::pending::{Token, reply};
 use crate::spine::tool::ToolResult;
-use crate::tools::clock::ToolJob;
 
 impl Model {
-    /// Applies the end of a call's timer.
-    pub(crate) fn tool_timer(&mut self, job: ToolJob, fx: &mut Effects) {
-        match job {
-            ToolJob::Slice(id) => {
-                let Some(of) = self.tools.uses.get_mut(&id) else {
-                    return;
-                };
-                let ms = of.clock.slice.take().map_or(0, |(_, ms)| ms);
-                of.clock.spent += ms;
-                match of.clock.limit.filter(|limit| of.clock.spent >= *limit) {
-                    Some(limit) => {
-                        let text = format!(
-                            "{} has taken longer than {} s, its time limit, and was stopped.",
-                            of.title(),
-                            limit as f64 / 1000.0
-                        );
-                        self.stop_use(id, ToolResult::error(text), fx);
-                    }
-                    None => self.tools.mind_the_clock(id, fx),
-                }
-            }
-            ToolJob::Sign(id) => {
-                let Some(of) = self.tools.uses.get_mut(&id) else {
-                    return;
-                };
-                of.clock.sign = None;
-                let progress = of.clock.sign();
-                fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
-                self.tools.mind_the_clock(id, fx);
-            }
+    /// Applies the end of a call's timer; of another one, the limited work has finished.
+    pub(crate) fn tool_timer(&mut self, token: Token<reply::Timer>, fx: &mut Effects) {
+        if let Some((id, limit)) = self.tools.timer_ended(token, fx) {
+            let text = format!(
+                "{} has taken longer than {} s, its time limit, and was stopped.",
+                self.tools.tool_title(id).unwrap_or_default(),
+                limit as f64 / 1000.0
+            );
+            self.stop_use(id, ToolResult::error(text), fx);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod asks;
 mod clock;
-mod door;
 mod permit;
 mod shown;
 mod twin;

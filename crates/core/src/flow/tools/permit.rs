@@ -12,26 +12,21 @@ use crate::spine::asker::{Asker, ToolRequest};
 use crate::spine::cx::Effects;
 use crate::spine::ids::ToolUseId;
 use crate::spine::tool::ToolResult;
-use crate::tools::uses::Wait;
+use crate::tools::{Use, Wait};
 use acp::{OptionKind, PermissionOption, RpcError, ToolCallId, ToolContent};
 
 impl Model {
     /// Runs a call if the user always allows its tool, or asks.
     pub(super) fn ask_for_use(&mut self, id: ToolUseId, fx: &mut Effects) {
-        let Some(of) = self.tools.uses.get_mut(&id) else {
+        let Some(of) = self.tools.get(id) else {
             return;
         };
-        let always = (of.session, of.name.clone());
-        if self.tools.always.contains(&always) {
+        if self.tools.is_always_allowed(of) {
             return self.run_use(id, fx);
         }
-        let Some((call, entry)) = self.question_of(id) else {
+        let Some((call, entry)) = self.question_of(of) else {
             return;
         };
-        let Some(of) = self.tools.uses.get_mut(&id) else {
-            return;
-        };
-        of.open.insert(ToolRequest::Call, Wait::User);
         let always = format!("Always allow {} in this session", of.title());
         let session = of.session;
         let option = |id: &str, name: &str, kind| PermissionOption {
@@ -44,15 +39,14 @@ impl Model {
             option(ALWAYS, &always, OptionKind::AllowAlways),
             option(REJECT, "Reject", OptionKind::RejectOnce),
         ];
-        self.tools.mind_the_clock(id, fx);
+        self.tools.ask(id, ToolRequest::Call, Wait::User, fx);
         let asker = Asker::Tool(id, ToolRequest::Call);
         let permission = Permission::of_tool(options, call);
         self.ask_permission(session, asker, entry, permission, fx);
     }
 
     /// Returns the call to show in the question, and its entry.
-    fn question_of(&self, id: ToolUseId) -> Option<(ToolCall, ToolCallId)> {
-        let of = self.tools.uses.get(&id)?;
+    fn question_of(&self, of: &Use) -> Option<(ToolCall, ToolCallId)> {
         let entry = of.entry.clone()?;
         let cwd = &self.conversation.sessions.get(&of.session)?.spec.cwd;
         let arguments = of.arguments.clone().unwrap_or_default();
@@ -71,7 +65,7 @@ impl Model {
         result: Result<Json, RpcError>,
         fx: &mut Effects,
     ) {
-        let Some(of) = self.tools.uses.get(&id) else {
+        let Some(of) = self.tools.get(id) else {
             return;
         };
         let chosen = result.ok();
@@ -81,10 +75,7 @@ impl Model {
         match chosen {
             Some(ALLOW) => self.run_use(id, fx),
             Some(ALWAYS) => {
-                let always = (of.session, of.name.clone());
-                if self.tools.is_as_asked(id) {
-                    self.tools.always.insert(always);
-                }
+                self.tools.always_allow(id);
                 self.run_use(id, fx);
             }
             _ => {

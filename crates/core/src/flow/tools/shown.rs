@@ -6,8 +6,7 @@
 use crate::model::Model;
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::{Progress, ToolResult};
-use crate::tools::shown::{ENTRY, content};
-use acp::{self, Content, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
+use acp::{ToolCallPatch, ToolStatus};
 
 impl Model {
     /// Shows a call's status and result.
@@ -17,24 +16,17 @@ impl Model {
         status: ToolStatus,
         result: Option<&ToolResult>,
     ) {
-        let Some(of) = self.tools.uses.get_mut(&id) else {
+        let Some(session) = self.tools.get(id).map(|of| of.session) else {
             return;
         };
-        let session = of.session;
         let Some(state) = self.conversation.sessions.get(&session) else {
             return;
         };
-        let own = || ToolCallId(format!("{ENTRY}{}", id.0).into());
-        let entry = of.entry.get_or_insert_with(own).clone();
-        let Some(mut patch) = of.patch(&state.spec.cwd) else {
-            return;
-        };
-        self.tools.taken.insert((session, entry));
-        patch.status = Some(status);
-        let blocks = result.into_iter().flat_map(|result| result.content.iter());
-        patch.content = Some(of.content(blocks.map(content))).filter(|all| !all.is_empty());
-        self.workspace.tool_named(session, &patch);
-        self.merge_entry(session, patch);
+        let cwd = &state.spec.cwd;
+        if let Some(patch) = self.tools.show(id, cwd, status, result) {
+            self.workspace.tool_named(session, &patch);
+            self.merge_entry(session, patch);
+        }
     }
 
     /// Updates an entry, and the question that shows it.
@@ -44,28 +36,12 @@ impl Model {
 
     /// Shows a call's progress.
     pub(super) fn show_progress(&mut self, id: ToolUseId, progress: &Progress) {
-        let Some(of) = self.tools.uses.get(&id) else {
+        let Some(of) = self.tools.get(id) else {
             return;
         };
-        let (session, Some(entry)) = (of.session, of.entry.clone()) else {
-            return;
-        };
-        let words = ToolContent::Content(Content::Text(words(progress)));
-        let patch = ToolCallPatch {
-            content: Some(of.content(std::iter::once(words))),
-            ..ToolCallPatch::new(entry)
-        };
-        self.merge_entry(session, patch);
+        let session = of.session;
+        if let Some(patch) = of.progressed(progress) {
+            self.merge_entry(session, patch);
+        }
     }
-}
-
-fn words(progress: &Progress) -> String {
-    let mut words = progress.done.to_string();
-    if let Some(total) = progress.total {
-        words.push_str(&format!(" of {total}"));
-    }
-    if let Some(message) = &progress.message {
-        words.push_str(&format!(": {message}"));
-    }
-    words
 }

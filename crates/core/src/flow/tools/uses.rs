@@ -7,13 +7,12 @@
 use serde_json::{Map, Value as Json};
 
 use crate::model::Model;
-use crate::spine::asker::Asker;
+use crate::spine::asker::{Asker, ToolRequest};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::{Progress, ToolPermission, ToolResult};
-use crate::tools::clock::Clock;
-use crate::tools::uses::{Use, UseStage};
+use crate::tools::{Use, not_offered};
 use acp::ToolStatus;
 
 impl Model {
@@ -24,18 +23,13 @@ impl Model {
         name: String,
         _fx: &mut Effects,
     ) {
-        if self.tools.uses.contains_key(&id) || !self.conversation.sessions.contains_key(&session) {
+        if self.tools.get(id).is_some() || !self.conversation.sessions.contains_key(&session) {
             return;
         }
-        let spec = self.tools.defined.get(&name).cloned();
-        let mut begun = Use::new(session, name, spec);
-        let is_served = self.takes_tool_uses(session);
-        if !is_served {
-            begun.stage = UseStage::Dropped;
-        }
-        let is_announced = self.find_twin(&begun).is_some();
-        self.tools.uses.insert(id, begun);
-        if is_served && !is_announced {
+        self.tools.begin(id, session, name);
+        if !self.takes_tool_uses(session) {
+            self.tools.drop_incomplete(id);
+        } else if self.find_twin(id).is_none() {
             self.show_use(id, ToolStatus::Pending, None);
         }
     }
@@ -48,29 +42,20 @@ impl Model {
         arguments: Result<Map<String, Json>, String>,
         fx: &mut Effects,
     ) {
-        let known = self.tools.uses.get(&id);
+        let known = self.tools.get(id);
         if known.is_some_and(Use::is_complete) {
             return fx.push(log(Level::Error, format!("tool call {} came twice", id.0)));
         }
-        let spec = self.tools.defined.get(&name).cloned();
-        let known = self.tools.uses.remove(&id);
-        let mut used = known.unwrap_or_else(|| Use::new(session, name.clone(), spec.clone()));
-        // The complete call and the tool's present definition are authoritative.
-        used.clock = Clock::new(spec.as_ref().and_then(|spec| spec.limit_ms));
-        used.spec = spec.clone();
-        used.name = name;
-        let is_dropped = used.stage == UseStage::Dropped;
-        used.stage = UseStage::Asked;
         let (arguments, wrong) = match arguments {
             Ok(arguments) => (arguments, None),
             Err(words) => (Map::new(), Some(words)),
         };
-        used.arguments = Some(arguments);
-        self.tools.uses.insert(id, used);
+        let is_dropped = self.tools.complete(id, session, name, arguments);
         self.meet_announced(id);
         if let Some(words) = wrong {
             // The host has answered it.
-            return self.forget_use(id, ToolStatus::Failed, &ToolResult::error(words));
+            self.forget_use(id, ToolStatus::Failed, &ToolResult::error(words));
+            return;
         }
         if is_dropped || !self.takes_tool_uses(session) {
             return self.cancel_use(id, fx);
@@ -84,6 +69,7 @@ impl Model {
         {
             turn.spoke = true;
         }
+        let spec = self.tools.get(id).and_then(|of| of.spec.clone());
         match spec.filter(|spec| spec.is_on) {
             None => self.stop_use(id, not_offered(), fx),
             Some(spec) => match spec.permission {
@@ -112,23 +98,12 @@ impl Model {
 
     /// Runs the handler of a permitted call.
     pub(super) fn run_use(&mut self, id: ToolUseId, fx: &mut Effects) {
-        let Some(of) = self.tools.uses.get(&id) else {
+        if let Err(answer) = self.tools.start(id) {
+            return self.stop_use(id, answer, fx);
+        }
+        let Some(of) = self.tools.get(id) else {
             return;
         };
-        let tool = self.tools.defined.get(&of.name);
-        if !tool.is_some_and(|tool| tool.is_on) {
-            // Switched off while the user was asked.
-            return self.stop_use(id, not_offered(), fx);
-        }
-        if !self.tools.is_as_asked(id) {
-            let text = "The tool was defined anew while the user was asked: ask for the list of \
-                        tools, and call it again.";
-            return self.stop_use(id, ToolResult::error(text), fx);
-        }
-        let Some(of) = self.tools.uses.get_mut(&id) else {
-            return;
-        };
-        of.stage = UseStage::Running;
         let (session, name) = (of.session, of.name.clone());
         let arguments = of.arguments.clone().unwrap_or_default();
         let roots = self
@@ -148,17 +123,13 @@ impl Model {
     }
 
     pub(crate) fn tool_progressed(&mut self, id: ToolUseId, progress: Progress, fx: &mut Effects) {
-        let Some(of) = self.tools.uses.get_mut(&id).filter(|of| of.is_running()) else {
-            return;
-        };
-        of.clock.has_told(progress.clone());
-        self.show_progress(id, &progress);
-        fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
+        if self.tools.report(id, progress.clone(), fx) {
+            self.show_progress(id, &progress);
+        }
     }
 
     pub(crate) fn tool_done(&mut self, id: ToolUseId, result: ToolResult, fx: &mut Effects) {
-        let of = self.tools.uses.get(&id);
-        if !of.is_some_and(Use::is_running) {
+        if self.tools.running(id).is_none() {
             let line = format!("tool call {} is over already", id.0);
             return fx.push(log(Level::Debug, line));
         }
@@ -170,7 +141,7 @@ impl Model {
     }
 
     pub(crate) fn tool_given_up(&mut self, id: ToolUseId, fx: &mut Effects) {
-        match self.tools.uses.get(&id) {
+        match self.tools.get(id) {
             Some(of) if of.is_complete() => {
                 if of.is_asking() {
                     let text = format!(
@@ -181,24 +152,19 @@ impl Model {
                 }
                 self.cancel_use(id, fx);
             }
-            Some(_) => self.forget_use(id, ToolStatus::Cancelled, &cancelled()),
+            Some(_) => drop(self.forget_use(id, ToolStatus::Cancelled, &cancelled())),
             None => {}
         }
     }
 
     /// Ends all calls of a session; returns whether it had any.
     pub(crate) fn cancel_uses(&mut self, key: SessionKey, fx: &mut Effects) -> bool {
-        let of_session = |of: &(&ToolUseId, &Use)| of.1.session == key;
-        let ids = self.tools.uses.iter().filter(of_session);
-        let ids: Vec<ToolUseId> = ids.map(|(id, _)| *id).collect();
+        let ids = self.tools.calls_of(key);
         for &id in &ids {
-            match self.tools.uses.get_mut(&id) {
-                Some(of) if of.is_complete() => self.cancel_use(id, fx),
-                Some(of) if of.stage == UseStage::Coming => {
-                    of.stage = UseStage::Dropped;
-                    self.show_use(id, ToolStatus::Cancelled, None);
-                }
-                _ => {}
+            if self.tools.get(id).is_some_and(Use::is_complete) {
+                self.cancel_use(id, fx);
+            } else if self.tools.drop_incomplete(id) {
+                self.show_use(id, ToolStatus::Cancelled, None);
             }
         }
         !ids.is_empty()
@@ -218,10 +184,7 @@ impl Model {
 
     /// Removes a call and answers it; withdraws its pending requests.
     fn end_use(&mut self, id: ToolUseId, status: ToolStatus, result: ToolResult, fx: &mut Effects) {
-        let open = self.tools.uses.get_mut(&id);
-        let open = open.map(|of| std::mem::take(&mut of.open));
-        self.forget_use(id, status, &result);
-        for step in open.unwrap_or_default().into_keys() {
+        for step in self.forget_use(id, status, &result) {
             let asker = Asker::Tool(id, step);
             let _ =
                 self.withdraw_question(&asker, fx) || self.workspace.file_taken_back(&asker, fx);
@@ -229,23 +192,18 @@ impl Model {
         fx.push(Effect::Host(HostEffect::AnswerTool { id, result }));
     }
 
-    /// Shows how a call ended, and removes it.
-    fn forget_use(&mut self, id: ToolUseId, status: ToolStatus, result: &ToolResult) {
+    /// Shows how a call ended, and removes it; returns its pending requests.
+    fn forget_use(
+        &mut self,
+        id: ToolUseId,
+        status: ToolStatus,
+        result: &ToolResult,
+    ) -> Vec<ToolRequest> {
         // The status already says that it was cancelled.
         let result = (status != ToolStatus::Cancelled).then_some(result);
         self.show_use(id, status, result);
-        let Some(mut of) = self.tools.uses.remove(&id) else {
-            return;
-        };
-        for token in of.clock.stop() {
-            self.tools.timers.take(token);
-        }
-        self.tools.remember_use(of);
+        self.tools.end(id)
     }
-}
-
-fn not_offered() -> ToolResult {
-    ToolResult::error("Neovim does not offer this tool; list the tools again.")
 }
 
 /// Returns the answer to a cancelled call, which the caller usually ignores.
