@@ -163,7 +163,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         } => {
             model.questions.set_rules(rules);
             model.conversation.limits = limits;
-            model.view.following.default = follow;
+            model.view.set_follow_default(follow);
             model.workspace.configure(preview, accept_allowed, feedback);
             model.conversation.feedback_is_dirty = true;
         }
@@ -296,20 +296,16 @@ fn view_event(model: &mut Model, event: ViewEvent, fx: &mut Effects) {
         ViewEvent::List(event) => model.list(event, fx),
         ViewEvent::FrameWanted { output, size } => {
             model.terminals.set_output(output);
-            model.view.frame.size = size;
+            model.view.set_frame_size(size);
         }
         ViewEvent::FrameSlice => {}
         ViewEvent::ChatEmpty { session } => {
             if let Some(found) = model.conversation.sessions.get_mut(&session) {
-                let chat = model.view.chats.entry(session).or_default();
-                chat.reset(&mut found.transcript);
+                model.view.chat_is_empty(session, &mut found.transcript);
             }
-            model.view.frame.chat_is_empty(session);
         }
         ViewEvent::ChatSeen { session, rows } => model.chat_seen(session, rows),
-        ViewEvent::FoldsWanted { session } => {
-            model.view.frame.folds_wanted.insert(session);
-        }
+        ViewEvent::FoldsWanted { session } => model.view.want_folds(session),
         ViewEvent::Highlighted { token, result } => model.highlighted(token, result),
     }
 }
@@ -345,7 +341,7 @@ fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
             state,
             stamp,
         } => {
-            model.view.following.buffer_came(&path, &real);
+            model.view.buffer_came(&path, &real);
             let text = (row, Text::from_text(&text));
             model
                 .workspace

@@ -27,7 +27,7 @@ impl Model {
         let is_open = session.id.is_some() && self.conversation.sessions.values().any(is_it);
         self.workspace.open_session(key, session.folders(), fx);
         self.conversation.sessions.insert(key, session);
-        self.view.following.opened(key);
+        self.view.session_opened(key);
         if is_open {
             self.conversation.is_open_elsewhere(key);
         } else if !self.conversation.find_kept(key, fx) {
@@ -244,8 +244,7 @@ impl Model {
             return;
         };
         self.conversation.end_history(key, &mut session, fx);
-        self.view.following.closed(key);
-        self.view.chats.remove(&key);
+        self.view.session_closed(key);
         tell_unsent(&session.queue, fx);
         self.workspace.close_session(key, fx);
         if let Some(agent) = session.agent {

@@ -102,7 +102,7 @@ impl Model {
             .transcript
             .begin_turn(&prompt.shown(&session.spec.cwd));
         session.stop_reason = None;
-        self.view.following.turn_begins(key);
+        self.view.turn_begins(key);
         session.turn = Some(Turn {
             stage: TurnStage::Checkpoint(Box::new(prompt)),
             cancelled: false,
@@ -337,7 +337,7 @@ impl Model {
         let turn = session.turn.take();
         let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
         self.workspace.set_in_turn(key, is_left);
-        self.view.following.turn_ends(key);
+        self.view.turn_ends(key);
         self.conversation.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();

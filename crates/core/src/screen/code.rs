@@ -10,42 +10,37 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::SessionKey;
 use crate::spine::pending::{Token, reply};
-use crate::view::code::Shown;
+use crate::view::Shown;
 
 impl Model {
     /// Handles a window that shows other rows of a transcript.
     pub(crate) fn chat_seen(&mut self, session: SessionKey, rows: Range<usize>) {
         if self.conversation.sessions.contains_key(&session) {
-            let chat = self.view.chats.entry(session).or_default();
-            chat.set_seen(rows);
-            self.view.code.is_due = true;
+            self.view.chat_seen(session, rows);
         }
     }
 
     /// Requests the next highlights, if there is code without.
     pub(crate) fn request_colours(&mut self, fx: &mut Effects) {
-        if !self.view.code.is_due || !self.view.code.pending.is_empty() {
+        let Some(number) = self.view.next_highlight() else {
             return;
-        }
-        let number = self.view.code.count + 1;
+        };
         let asked = self.questions.front().and_then(|open| {
             let session = self.conversation.sessions.get_mut(&open.session)?;
             let (entry, tool) = session.transcript.tool_mut(open.tool.as_ref()?)?;
             Some((open.session, entry, tool.texts.next_code(number)?))
         });
         let found = asked.or_else(|| {
-            self.view.chats.iter().find_map(|(key, chat)| {
-                let session = self.conversation.sessions.get_mut(key)?;
+            self.view.chats().find_map(|(key, chat)| {
+                let session = self.conversation.sessions.get_mut(&key)?;
                 let (entry, code) = chat.next_code(&mut session.transcript, number)?;
-                Some((*key, entry, code))
+                Some((key, entry, code))
             })
         });
         let Some((session, entry, code)) = found else {
-            self.view.code.is_due = false;
-            return;
+            return self.view.all_highlighted();
         };
-        self.view.code.count = number;
-        let token = self.view.code.pending.add(Shown {
+        let token = self.view.highlight(Shown {
             session,
             entry,
             number,
@@ -59,19 +54,21 @@ impl Model {
         token: Token<reply::Highlighted>,
         colours: Option<Colours>,
     ) {
-        let Some(shown) = self.view.code.pending.take(token) else {
+        let Some(shown) = self.view.take_highlighted(token) else {
             return;
         };
-        self.view.code.is_due = true;
         if let Some(session) = self.conversation.sessions.get_mut(&shown.session) {
             let (entry, number) = (shown.entry, shown.number);
             session.transcript.set_colours(entry, number, colours);
             let front = self.questions.front();
-            self.view.frame.question_is_plain |= front.is_some_and(|open| {
+            let is_asked = front.is_some_and(|open| {
                 let tool = open.tool.as_ref();
                 open.session == shown.session
                     && tool.is_some_and(|tool| session.transcript.is_tool(entry, tool))
             });
+            if is_asked {
+                self.view.question_has_colours();
+            }
         }
     }
 }

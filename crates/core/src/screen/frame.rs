@@ -15,17 +15,16 @@ use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
 use crate::spine::view::{Frame, Group, Patch};
 use crate::text::plural;
-use crate::view::chat::{Budget, ChatView, Means};
-use crate::view::frame::Composing;
+use crate::view::Composing;
+use crate::view::chat::Means;
 use acp::Purpose;
 
 impl Model {
     /// Requests highlights, and wakes the editor if something is dirty and it was not woken yet.
     pub(crate) fn settle_view(&mut self, fx: &mut Effects) {
         self.request_colours(fx);
-        if !self.view.frame.woken && !self.view.frame.is_composing() && self.is_dirty() {
-            self.view.frame.woken = true;
-            fx.push(Effect::Editor(EditorEffect::Wake));
+        if self.view.may_wake() && self.is_dirty() {
+            self.view.wake(fx);
         }
     }
 
@@ -33,10 +32,8 @@ impl Model {
         self.questions.is_dirty()
             || self.workspace.is_dirty()
             || self.conversation.feedback_is_dirty
-            || self.view.list.is_dirty()
+            || self.view.is_dirty()
             || self.terminals.is_dirty()
-            || self.view.following.is_dirty()
-            || !self.view.frame.folds_wanted.is_empty()
             || self.conversation.sessions.values().any(|session| {
                 !session.transcript.dirty().is_empty()
                     || session.transcript.plans.is_dirty()
@@ -47,38 +44,27 @@ impl Model {
                 .conversation
                 .sessions
                 .keys()
-                .any(|key| self.view.frame.titles.get(key) != Some(&self.chat_title(*key)))
+                .any(|key| !self.view.has_title(*key, &self.chat_title(*key)))
     }
 
     /// Composes the frame that the editor requested, or a slice of it.
     pub(crate) fn compose(&mut self, fx: &mut Effects) {
-        self.view.frame.woken = false;
+        let begun = self.view.take_frame();
         self.refresh_feedback();
-        if !self.view.frame.is_composing() {
+        if begun.is_none() {
             self.refresh_terminals();
         }
-        let mut composing = self
-            .view
-            .frame
-            .composing
-            .take()
-            .unwrap_or_else(|| Composing {
-                chats: BTreeMap::new(),
-                budget: Budget::new(self.view.frame.size),
-            });
+        let mut composing = begun.unwrap_or_else(|| self.view.new_frame());
         let more = self.render_slice(&mut composing);
         if more && composing.budget.is_left() {
-            self.view.frame.composing = Some(composing);
-            return;
+            return self.view.keep_frame(composing);
         }
-        self.view.code.is_due = true;
         let mut frame = Frame {
             is_behind: more,
             ..Frame::default()
         };
         self.chat_patches(composing.chats, &mut frame);
-        // The remaining requests are for closed sessions.
-        self.view.frame.folds_wanted.clear();
+        self.view.frame_is_complete();
         for (key, session) in &mut self.conversation.sessions {
             if let Some(view) = session.transcript.plans.take_view() {
                 frame.patches.push(Patch::Plan {
@@ -93,7 +79,7 @@ impl Model {
         self.follow_patches(&mut frame);
         self.question_patch(&mut frame);
         if self.workspace.is_dirty() {
-            self.view.list.touch();
+            self.view.touch_list();
         }
         self.list_patches(&mut frame);
         frame.patches.extend(self.terminals.shown_patches());
@@ -113,7 +99,7 @@ impl Model {
             ops: composing.chats.entry(*key).or_default(),
             cwd: &session.spec.cwd,
         };
-        let chat = self.view.chats.entry(*key).or_default();
+        let chat = self.view.chat_mut(*key);
         chat.render(&mut session.transcript, &mut means)
             || sessions.any(|(_, session)| is_dirty(&session))
     }
@@ -121,14 +107,14 @@ impl Model {
     fn chat_patches(&mut self, mut chats: BTreeMap<SessionKey, Ops>, frame: &mut Frame) {
         for key in self.conversation.sessions.keys() {
             let mut ops = chats.remove(key).unwrap_or_default();
-            if self.view.frame.folds_wanted.remove(key) {
-                ops.set_folds(self.view.chats.entry(*key).or_default().folds());
+            if let Some(folds) = self.view.take_folds(*key) {
+                ops.set_folds(folds);
             }
             let ops = ops.into_ops();
             if !ops.is_empty() {
                 frame.patches.push(Patch::Chat {
                     session: *key,
-                    life: self.view.chats.get(key).map_or(0, ChatView::life),
+                    life: self.view.chat_mut(*key).life(),
                     ops,
                 });
             }
@@ -137,8 +123,7 @@ impl Model {
 
     fn question_patch(&mut self, frame: &mut Frame) {
         let is_rendered = self.question_is_rendered();
-        let was_plain = std::mem::replace(&mut self.view.frame.question_is_plain, !is_rendered);
-        let is_better = was_plain && is_rendered;
+        let is_better = self.view.question_is_rendered(is_rendered);
         if self.questions.is_dirty() || is_better {
             self.questions.show();
             frame.patches.push(Patch::Question(self.question_view()));
@@ -155,11 +140,7 @@ impl Model {
         let keys: Vec<SessionKey> = self.conversation.sessions.keys().copied().collect();
         for key in keys {
             let title = self.chat_title(key);
-            if self.view.frame.titles.get(&key) != Some(&title) {
-                self.view.frame.titles.insert(key, title.clone());
-                let session = key;
-                frame.patches.push(Patch::ChatTitle { session, title });
-            }
+            frame.patches.extend(self.view.title_patch(key, title));
         }
     }
 
@@ -212,7 +193,7 @@ impl Model {
                 "AcpDim",
             )),
         }
-        if let Some(follow) = self.view.following.mode(key).title() {
+        if let Some(follow) = self.view.follow_mode(key).title() {
             title.push((follow.into(), "AcpAgentMark"));
         }
         if let Some((done, all)) = session.transcript.plan_progress() {

@@ -80,7 +80,7 @@ impl Model {
             terminals: self.terminals.running(key),
             usage: session.usage.clone(),
             title: session.title.clone(),
-            follow: self.view.following.mode(key),
+            follow: self.view.follow_mode(key),
             attached: session.labels().map(String::from).collect(),
             files: self.conversation.listings.get(&session.spec.cwd),
             prompts: self.conversation.recall.get(&session.spec.cwd),

@@ -4,15 +4,17 @@
 //! comes next.
 
 use crate::spine::ids::SessionKey;
-use crate::spine::pending::{Pending, reply};
+use crate::spine::pending::{Pending, Token, reply};
+use crate::view::View;
+use crate::view::chat::ChatView;
 
 #[derive(Debug, Default)]
-pub struct CodeState {
-    pub(crate) pending: Pending<reply::Highlighted, Shown>,
+pub(super) struct CodeState {
+    pending: Pending<reply::Highlighted, Shown>,
     /// There may be code to request.
-    pub(crate) is_due: bool,
+    pub is_due: bool,
     /// The number of requests.
-    pub(crate) count: u64,
+    count: u64,
 }
 
 /// The place of code that is being highlighted.
@@ -21,4 +23,33 @@ pub(crate) struct Shown {
     pub session: SessionKey,
     pub entry: usize,
     pub number: u64,
+}
+
+impl View {
+    /// Returns the number of the next request, if one is due and none pending.
+    pub(crate) fn next_highlight(&self) -> Option<u64> {
+        let is_free = self.code.is_due && self.code.pending.is_empty();
+        is_free.then_some(self.code.count + 1)
+    }
+
+    pub(crate) fn chats(&self) -> impl Iterator<Item = (SessionKey, &ChatView)> {
+        self.chats.iter().map(|(key, chat)| (*key, chat))
+    }
+
+    /// Records that no code is left to request.
+    pub(crate) fn all_highlighted(&mut self) {
+        self.code.is_due = false;
+    }
+
+    pub(crate) fn highlight(&mut self, shown: Shown) -> Token<reply::Highlighted> {
+        self.code.count = shown.number;
+        self.code.pending.add(shown)
+    }
+
+    /// Returns the code whose highlights have come; more may be due.
+    pub(crate) fn take_highlighted(&mut self, token: Token<reply::Highlighted>) -> Option<Shown> {
+        let shown = self.code.pending.take(token)?;
+        self.code.is_due = true;
+        Some(shown)
+    }
 }

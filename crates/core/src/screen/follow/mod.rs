@@ -17,22 +17,9 @@ impl Model {
     /// Sets the mode, or toggles it if `mode` is `None`.
     pub(crate) fn follow(&mut self, key: SessionKey, mode: Option<Follow>, fx: &mut Effects) {
         let is_at_work = self.is_at_work(key);
-        let default = self.view.following.default;
-        let Some(trail) = self.view.following.trails.get_mut(&key) else {
-            return;
-        };
-        let toggled = match (trail.mode, default) {
-            (Follow::Off, Follow::Edits) => Follow::Edits,
-            (Follow::Off, _) => Follow::On,
-            _ => Follow::Off,
-        };
-        trail.mode = mode.unwrap_or(toggled);
-        if !is_at_work {
-            // The place in an ended turn is irrelevant.
-            (trail.last, trail.edited) = (None, None);
+        if let Some(mode) = self.view.set_follow(key, mode, is_at_work) {
+            fx.push(notify(Level::Info, mode.told()));
         }
-        fx.push(notify(Level::Info, trail.mode.told()));
-        self.view.following.dirty.insert(key);
     }
 
     fn is_at_work(&self, key: SessionKey) -> bool {
@@ -42,20 +29,14 @@ impl Model {
 
     /// Adds patches for the agents whose view has changed.
     pub(crate) fn follow_patches(&mut self, frame: &mut Frame) {
-        if self.questions.is_dirty() {
-            self.view
-                .following
-                .dirty
-                .extend(self.view.following.trails.keys());
-        }
-        for session in std::mem::take(&mut self.view.following.dirty) {
+        for session in self.view.take_followed(self.questions.is_dirty()) {
             let view = self.follow_view(session);
             frame.patches.push(Patch::Follow { session, view });
         }
     }
 
     fn follow_view(&self, key: SessionKey) -> FollowView {
-        let trail = self.view.following.trails.get(&key);
+        let trail = self.view.trail(key);
         let (Some(trail), Some(session)) = (trail, self.conversation.sessions.get(&key)) else {
             return FollowView::default();
         };

@@ -13,7 +13,7 @@ use crate::render::{rawview, toolview};
 use crate::spine::ids::SessionKey;
 use crate::text::Text;
 use crate::text::paths::normalized;
-use crate::view::follow::{Named, Trail, TrailPoint, Visit};
+use crate::view::follow::{Named, TrailPoint, Visit};
 use crate::workspace::FileEdit;
 use acp::{ToolCallId, ToolContent, ToolKind};
 
@@ -26,12 +26,8 @@ impl Model {
         let Some(tool) = session.transcript.find_tool(id) else {
             return;
         };
-        let Some(trail) = self.view.following.trails.get_mut(&key) else {
-            return;
-        };
-        let fresh = fresh(trail, tool);
         let (deed, is_edit) = (deed_of(tool), is_edit(tool));
-        let place = match fresh {
+        let place = match self.view.first_named(key, tool) {
             Some(Named::Location(path, row)) => {
                 let row = row.map(|row| row as usize);
                 let found = row.or_else(|| self.diff_row(key, tool, &path));
@@ -45,10 +41,10 @@ impl Model {
         };
         let found = place.and_then(|(path, row)| Some((self.place_of(key, &path)?, row)));
         let Some((path, row)) = found else {
-            return self.view.following.renames(key, id, &deed);
+            return self.view.renames(key, id, &deed);
         };
-        if is_edit && let Some(trail) = self.view.following.trails.get_mut(&key) {
-            trail.announced.insert(path.clone());
+        if is_edit {
+            self.view.announce(key, &path);
         }
         let step = Visit {
             path,
@@ -118,13 +114,10 @@ impl Model {
         });
         let command = tool.filter(|tool| tool.kind == ToolKind::Execute);
         let deed = command.map_or_else(|| "edits".to_owned(), |tool| deed_of(tool));
-        let Some(trail) = self.view.following.trails.get_mut(&key) else {
-            return;
-        };
-        let is_announced = trail.announced.remove(&path);
+        let is_announced = self.view.take_announced(key, &path);
         let is_there = |last: &TrailPoint| last.path == path;
         let wants_row = |last: &TrailPoint| is_there(last) && last.row.is_none();
-        let last = trail.last.as_ref();
+        let last = self.view.trail(key).and_then(|trail| trail.last.as_ref());
         let is_new_file = before.is_none() && (!is_announced || last.is_some_and(is_there));
         if is_announced && !is_new_file && !last.is_some_and(wants_row) {
             return;
@@ -143,7 +136,7 @@ impl Model {
     /// Moves the agent, unless the report is about a turn that has ended.
     fn comes(&mut self, key: SessionKey, step: Visit) {
         if self.is_at_work(key) || self.workspace.is_in_turn(key) {
-            self.view.following.comes(key, step);
+            self.view.comes(key, step);
         }
     }
 
@@ -185,32 +178,6 @@ impl Model {
         let above = text.get(..at)?.matches('\n').count();
         Some(above + same)
     }
-}
-
-/// Returns the place that a tool call names for the first time: the last of its locations, or the
-/// last diff of a file for which no location gives the row.
-fn fresh(trail: &mut Trail, tool: &ToolCall) -> Option<Named> {
-    let named = trail.named.entry(tool.id.clone()).or_default();
-    let mut fresh = None;
-    for item in &tool.content {
-        let ToolContent::Diff { path, old, new } = item else {
-            continue;
-        };
-        let mut locations = tool.locations.iter();
-        let is_located = locations.any(|place| place.path == *path && place.row.is_some());
-        let old = old.as_ref().map_or(0, String::len);
-        let diff = Named::Diff(path.clone(), old, new.len());
-        if named.insert(diff.clone()) && !is_located {
-            fresh = Some(diff);
-        }
-    }
-    for place in &tool.locations {
-        let location = Named::Location(place.path.clone(), place.row);
-        if named.insert(location.clone()) {
-            fresh = Some(location);
-        }
-    }
-    fresh
 }
 
 /// Returns a short description of a tool call.

@@ -15,8 +15,7 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::{ListEvent, ReviewAction};
 use crate::spine::ids::ItemKey;
-use crate::spine::view::{Frame, Patch};
-use crate::view::reviewlist::ReviewList;
+use crate::spine::view::Frame;
 use crate::view::reviewlist::items::{Item, What};
 use crate::workspace::ledger::Which;
 use crate::workspace::proposals::ProposalIndex;
@@ -25,18 +24,9 @@ impl Model {
     /// Handles an event of the list's window.
     pub(crate) fn list(&mut self, event: ListEvent, fx: &mut Effects) {
         match event {
-            ListEvent::Opened { cwd } => {
-                self.view.list = ReviewList {
-                    cwd: Some(cwd),
-                    is_dirty: true,
-                    ..ReviewList::default()
-                };
-            }
-            ListEvent::Closed => self.view.list = ReviewList::default(),
-            ListEvent::At { item } => {
-                self.view.list.at = item;
-                self.view.list.preview_is_dirty = true;
-            }
+            ListEvent::Opened { cwd } => self.view.list_opened(cwd),
+            ListEvent::Closed => self.view.list_closed(),
+            ListEvent::At { item } => self.view.preview_item(item),
             ListEvent::Decide { action, items } => self.decide_items(action, &items, fx),
             ListEvent::Undo => self.workspace.undo_decision(fx),
         }
@@ -70,22 +60,13 @@ impl Model {
 
     /// Updates the list and the preview, if a window shows them.
     pub(crate) fn list_patches(&mut self, frame: &mut Frame) {
-        if self.view.list.cwd.is_none() {
-            return;
-        }
-        if std::mem::take(&mut self.view.list.is_dirty) {
+        if self.view.take_list() {
             let view = self.list_view();
-            if self.view.list.sent.as_ref() != Some(&view) {
-                self.view.list.sent = Some(view.clone());
-                frame.patches.push(Patch::ReviewList(view));
-            }
+            frame.patches.extend(self.view.list_patch(view));
         }
-        if std::mem::take(&mut self.view.list.preview_is_dirty) {
+        if self.view.take_preview() {
             let view = self.preview();
-            if self.view.list.previewed.as_ref() != Some(&view) {
-                self.view.list.previewed = Some(view.clone());
-                frame.patches.push(Patch::ReviewPreview(view));
-            }
+            frame.patches.extend(self.view.preview_patch(view));
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::workspace::reviews::FileReview;
 
 impl Model {
     pub(super) fn preview(&self) -> PreviewView {
-        let Some(at) = self.view.list.at else {
+        let Some(at) = self.view.previewed_item() else {
             return PreviewView::default();
         };
         let items = self.items();

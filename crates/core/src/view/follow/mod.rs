@@ -8,18 +8,20 @@ pub mod pace;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use crate::render::toolcall::ToolCall;
 use crate::spine::ids::SessionKey;
 use crate::spine::view::Follow;
-use acp::ToolCallId;
+use crate::view::View;
+use acp::{ToolCallId, ToolContent};
 
 /// The places of all agents.
 #[derive(Debug, Default)]
-pub struct Following {
+pub(super) struct Following {
     /// The mode of a new session.
-    pub(crate) default: Follow,
-    pub(crate) trails: BTreeMap<SessionKey, Trail>,
+    default: Follow,
+    trails: BTreeMap<SessionKey, Trail>,
     /// Sessions whose view must be updated.
-    pub(crate) dirty: BTreeSet<SessionKey>,
+    pub dirty: BTreeSet<SessionKey>,
     /// The number of the last place.
     last_number: u64,
 }
@@ -31,9 +33,9 @@ pub(crate) struct Trail {
     pub(crate) last: Option<TrailPoint>,
     /// The last place with a change by the agent.
     pub(crate) edited: Option<TrailPoint>,
-    pub(crate) named: HashMap<ToolCallId, HashSet<Named>>,
+    named: HashMap<ToolCallId, HashSet<Named>>,
     /// Files that a tool call has announced as changed, until the change is found on disk.
-    pub(crate) announced: HashSet<PathBuf>,
+    announced: HashSet<PathBuf>,
 }
 
 /// A place of an agent in a file.
@@ -68,72 +70,125 @@ pub(crate) struct Visit {
     pub(crate) is_new_file: bool,
 }
 
-impl Following {
-    pub(crate) fn is_dirty(&self) -> bool {
-        !self.dirty.is_empty()
-    }
-
+impl View {
     /// Returns how a session's agent is followed.
-    pub(crate) fn mode(&self, key: SessionKey) -> Follow {
-        self.trails
-            .get(&key)
-            .map_or(Follow::Off, |trail| trail.mode)
+    pub(crate) fn follow_mode(&self, key: SessionKey) -> Follow {
+        self.trail(key).map_or(Follow::Off, |trail| trail.mode)
     }
 
-    pub(crate) fn opened(&mut self, key: SessionKey) {
-        let mode = self.default;
+    /// Sets how agents of new sessions are followed.
+    pub(crate) fn set_follow_default(&mut self, mode: Follow) {
+        self.following.default = mode;
+    }
+
+    /// Sets how a session's agent is followed, or toggles it; returns the mode.
+    pub(crate) fn set_follow(
+        &mut self,
+        key: SessionKey,
+        mode: Option<Follow>,
+        is_at_work: bool,
+    ) -> Option<Follow> {
+        let trail = self.following.trails.get_mut(&key)?;
+        let toggled = match (trail.mode, self.following.default) {
+            (Follow::Off, Follow::Edits) => Follow::Edits,
+            (Follow::Off, _) => Follow::On,
+            _ => Follow::Off,
+        };
+        trail.mode = mode.unwrap_or(toggled);
+        if !is_at_work {
+            // The place in an ended turn is irrelevant.
+            (trail.last, trail.edited) = (None, None);
+        }
+        let mode = trail.mode;
+        self.following.dirty.insert(key);
+        Some(mode)
+    }
+
+    pub(crate) fn trail(&self, key: SessionKey) -> Option<&Trail> {
+        self.following.trails.get(&key)
+    }
+
+    /// Returns the sessions whose view must be updated, or all of them.
+    pub(crate) fn take_followed(&mut self, all: bool) -> BTreeSet<SessionKey> {
+        if all {
+            self.following.dirty.extend(self.following.trails.keys());
+        }
+        std::mem::take(&mut self.following.dirty)
+    }
+
+    pub(crate) fn session_opened(&mut self, key: SessionKey) {
+        let mode = self.following.default;
         let trail = Trail {
             mode,
             ..Trail::default()
         };
-        self.trails.insert(key, trail);
+        self.following.trails.insert(key, trail);
     }
 
-    pub(crate) fn closed(&mut self, key: SessionKey) {
-        if self.trails.remove(&key).is_some() {
-            self.dirty.insert(key);
+    pub(super) fn unfollow(&mut self, key: SessionKey) {
+        if self.following.trails.remove(&key).is_some() {
+            self.following.dirty.insert(key);
         }
     }
 
     /// Begins a turn: the places of earlier turns are dropped.
     pub(crate) fn turn_begins(&mut self, key: SessionKey) {
-        if let Some(trail) = self.trails.get_mut(&key) {
+        if let Some(trail) = self.following.trails.get_mut(&key) {
             let mode = trail.mode;
             *trail = Trail {
                 mode,
                 ..Trail::default()
             };
-            self.dirty.insert(key);
+            self.following.dirty.insert(key);
         }
     }
 
     pub(crate) fn turn_ends(&mut self, key: SessionKey) {
         if self
+            .following
             .trails
             .get(&key)
             .is_some_and(|trail| trail.last.is_some())
         {
-            self.dirty.insert(key);
+            self.following.dirty.insert(key);
         }
     }
 
     /// Updates the agents that are in a file for which a buffer was opened.
     pub(crate) fn buffer_came(&mut self, path: &Path, real: &Path) {
-        for (key, trail) in &self.trails {
+        for (key, trail) in &self.following.trails {
             let is_there = |place: &&TrailPoint| place.path == path || place.path == real;
             if trail.last.as_ref().is_some_and(|place| is_there(&place)) {
-                self.dirty.insert(*key);
+                self.following.dirty.insert(*key);
             }
         }
     }
 
+    /// Returns the place that a tool call names for the first time.
+    pub(crate) fn first_named(&mut self, key: SessionKey, tool: &ToolCall) -> Option<Named> {
+        fresh(self.following.trails.get_mut(&key)?, tool)
+    }
+
+    /// Records that a tool call has announced a change of a file.
+    pub(crate) fn announce(&mut self, key: SessionKey, path: &Path) {
+        if let Some(trail) = self.following.trails.get_mut(&key) {
+            trail.announced.insert(path.to_owned());
+        }
+    }
+
+    /// Returns whether a tool call had announced the change of a file that was found on disk.
+    pub(crate) fn take_announced(&mut self, key: SessionKey, path: &Path) -> bool {
+        let trail = self.following.trails.get_mut(&key);
+        trail.is_some_and(|trail| trail.announced.remove(path))
+    }
+
     /// Moves the agent to a place; ignored if it is the current one.
     pub(crate) fn comes(&mut self, key: SessionKey, step: Visit) {
-        let Some(trail) = self.trails.get_mut(&key) else {
+        let Some(trail) = self.following.trails.get_mut(&key) else {
             return;
         };
         let mut place = TrailPoint {
-            number: self.last_number + 1,
+            number: self.following.last_number + 1,
             path: step.path,
             row: step.row,
             deed: step.deed,
@@ -148,17 +203,18 @@ impl Following {
                 return;
             }
         }
-        self.last_number = place.number;
+        self.following.last_number = place.number;
         if place.is_edit {
             trail.edited = Some(place.clone());
         }
         trail.last = Some(place);
-        self.dirty.insert(key);
+        self.following.dirty.insert(key);
     }
 
     /// Updates the description of what the agent does at its place.
     pub(crate) fn renames(&mut self, key: SessionKey, tool: &ToolCallId, deed: &str) {
         let last = self
+            .following
             .trails
             .get_mut(&key)
             .and_then(|trail| trail.last.as_mut());
@@ -167,7 +223,33 @@ impl Following {
             && last.deed != deed
         {
             deed.clone_into(&mut last.deed);
-            self.dirty.insert(key);
+            self.following.dirty.insert(key);
         }
     }
+}
+
+/// Returns the place that a tool call names for the first time: the last of its locations, or the
+/// last diff of a file for which no location gives the row.
+fn fresh(trail: &mut Trail, tool: &ToolCall) -> Option<Named> {
+    let named = trail.named.entry(tool.id.clone()).or_default();
+    let mut fresh = None;
+    for item in &tool.content {
+        let ToolContent::Diff { path, old, new } = item else {
+            continue;
+        };
+        let mut locations = tool.locations.iter();
+        let is_located = locations.any(|place| place.path == *path && place.row.is_some());
+        let old = old.as_ref().map_or(0, String::len);
+        let diff = Named::Diff(path.clone(), old, new.len());
+        if named.insert(diff.clone()) && !is_located {
+            fresh = Some(diff);
+        }
+    }
+    for place in &tool.locations {
+        let location = Named::Location(place.path.clone(), place.row);
+        if named.insert(location.clone()) {
+            fresh = Some(location);
+        }
+    }
+    fresh
 }
