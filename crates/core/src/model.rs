@@ -25,12 +25,12 @@ pub struct Model {
 impl Model {
     /// Returns whether an agent works on a prompt.
     pub fn is_working(&self) -> bool {
-        let mut sessions = self.conversation.sessions.values();
-        sessions.any(|session| session.turn.is_some())
+        let mut sessions = self.conversation.sessions();
+        sessions.any(|(_, session)| session.turn.is_some())
     }
 
     pub fn phase(&self, key: SessionKey) -> Phase {
-        let Some(session) = self.conversation.sessions.get(&key) else {
+        let Some(session) = self.conversation.session(key) else {
             return Phase::Dead;
         };
         if session.history.is_looked_for {

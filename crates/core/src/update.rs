@@ -162,20 +162,19 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             follow,
         } => {
             model.questions.set_rules(rules);
-            model.conversation.limits = limits;
+            model.conversation.set_limits(limits);
             model.view.set_follow_default(follow);
             model.workspace.configure(preview, accept_allowed, feedback);
-            model.conversation.feedback_is_dirty = true;
+            model.conversation.touch_feedback();
         }
         Event::Quit => model.quit(fx),
         Event::Terminal(event) => model.terminals.apply(event, fx),
         Event::Log { level, line } => fx.push(log(level, line)),
         Event::Panicked { place, message } => panicked(place, &message, fx),
         Event::DiskRead { token, result } => {
-            if let Some(result) = model.workspace.disk_was_read(token, result, fx)
-                && let Some(id) = model.conversation.jobs.reads.take(token)
-            {
-                model.content_read(id, result, fx);
+            if let Some(result) = model.workspace.disk_was_read(token, result, fx) {
+                let ready = model.conversation.content_read(token, result);
+                model.send_ready(ready, fx);
             }
         }
         Event::DiskWritten { token, result } => model.workspace.disk_was_written(token, result, fx),
@@ -184,7 +183,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
                 model.rules_checked(&check, paths, fx);
             }
         }
-        Event::Timer { token } => match model.conversation.jobs.timers.take(token) {
+        Event::Timer { token } => match model.conversation.timer_ended(token) {
             Some(TimerJob::Control { agent, id }) => model.control_timeout(agent, id, fx),
             Some(TimerJob::Cancelled { session, request }) => {
                 model.cancel_is_late(session, request, fx);
@@ -257,22 +256,21 @@ fn conversation_event(model: &mut Model, event: ConversationEvent, fx: &mut Effe
         ConversationEvent::FilesListed { folder, paths } => {
             model.conversation.files_listed(folder, paths, fx)
         }
-        ConversationEvent::PlacePlans(place) => model.conversation.plan_place = place,
+        ConversationEvent::PlacePlans(place) => model.conversation.set_plan_place(place),
         ConversationEvent::KeepSessions(bounds) => model.conversation.keep_sessions(bounds, fx),
         ConversationEvent::Wish { number, wish } => model.conversation.wish(number, wish, fx),
         ConversationEvent::ImageRead { token, result } => {
-            if let Some(id) = model.conversation.jobs.images.take(token) {
-                model.image_read(id, result, fx);
-            }
+            let ready = model.conversation.image_read(token, result, fx);
+            model.send_ready(ready, fx);
         }
         ConversationEvent::DiffRead { token, result } => {
-            if let Some(id) = model.conversation.jobs.diffs.take(token) {
-                model.diff_read(id, result, fx);
-            }
+            let ready = model.conversation.diff_read(token, result, fx);
+            model.send_ready(ready, fx);
         }
         ConversationEvent::History { token, news } => {
-            let job = token.and_then(|token| model.conversation.jobs.history.take(token));
-            model.history_news(job, news, fx);
+            if let Some(key) = model.conversation.history_news(token, news, fx) {
+                model.connect(key, fx);
+            }
         }
     }
 }
@@ -300,7 +298,7 @@ fn view_event(model: &mut Model, event: ViewEvent, fx: &mut Effects) {
         }
         ViewEvent::FrameSlice => {}
         ViewEvent::ChatEmpty { session } => {
-            if let Some(found) = model.conversation.sessions.get_mut(&session) {
+            if let Some(found) = model.conversation.session_mut(session) {
                 model.view.chat_is_empty(session, &mut found.transcript);
             }
         }
@@ -389,7 +387,7 @@ fn agent_event(model: &mut Model, event: AgentEvent, fx: &mut Effects) {
             status,
             stderr,
         } => {
-            model.conversation.jobs.forget_timeouts(agent);
+            model.conversation.forget_timeouts(agent);
             model.agent_exited(agent, status, &stderr, fx);
         }
     }
@@ -412,7 +410,7 @@ fn project_event(model: &mut Model, event: ProjectEvent, fx: &mut Effects) {
 }
 
 fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut Effects) {
-    if !model.conversation.agents.contains_key(&agent) {
+    if model.conversation.agent(agent).is_none() {
         return;
     }
     model.conversation.heard(agent);
@@ -515,7 +513,7 @@ fn agent_request(
         AgentRequest::Terminal { session, call } => {
             let key = model.conversation.session_of(agent, &session);
             let is_leaving = !model.conversation.is_staying(agent);
-            match key.and_then(|key| Some((key, model.conversation.sessions.get(&key)?))) {
+            match key.and_then(|key| Some((key, model.conversation.session(key)?))) {
                 Some((key, found)) => {
                     let caller = Caller {
                         agent,
@@ -549,16 +547,7 @@ fn response(
     result: Result<serde_json::Value, RpcError>,
     fx: &mut Effects,
 ) {
-    if let Some(state) = model.conversation.agents.get_mut(&agent)
-        && state.given_up.remove(&id)
-    {
-        return fx.push(log(
-            Level::Debug,
-            format!("an answer nobody waits for: id {id}"),
-        ));
-    }
-    let pending = model.conversation.agents.get_mut(&agent);
-    match pending.and_then(|agent| agent.pending.remove(&id)) {
+    match model.conversation.take_call(agent, id, fx) {
         Some(Call::Initialize) => model.initialized(agent, result, fx),
         Some(Call::NewSession(key)) => {
             model.session_created(agent, key, result, fx);
@@ -594,10 +583,7 @@ fn response(
             model.authenticated(agent, session, &method, result, fx);
         }
         Some(Call::Logout(key)) => model.conversation.logged_out(key, result, fx),
-        None => {
-            let line = format!("a response to no request of ours: id {id}");
-            fx.push(log(Level::Warn, line));
-        }
+        None => {}
     }
 }
 

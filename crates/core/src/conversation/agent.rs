@@ -42,6 +42,22 @@ pub struct Agent {
     pub subagents: SubAgents,
 }
 
+impl Agent {
+    pub(super) fn new(spec: AgentSpec) -> Self {
+        Self {
+            spec,
+            state: AgentState::Starting,
+            info: None,
+            pending: HashMap::new(),
+            given_up: HashSet::new(),
+            next_id: 0,
+            early: Vec::new(),
+            early_permissions: Vec::new(),
+            subagents: SubAgents::default(),
+        }
+    }
+}
+
 /// How many updates, and permissions, are kept for sessions that are being created.
 pub const EARLY_UPDATES: usize = 1000;
 

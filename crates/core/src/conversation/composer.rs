@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::conversation::Conversation;
-use crate::conversation::attachment::Takes;
+use crate::conversation::attachment::{Fetch, Takes, whole};
 use crate::conversation::complete::Files;
-use crate::conversation::session::Session;
-use crate::spine::attachment::{Attachment, Content};
+use crate::conversation::session::{Session, TurnStage};
+use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
-use crate::spine::event::Prompt;
-use crate::spine::ids::SessionKey;
+use crate::spine::event::{DiskFile, Prompt};
+use crate::spine::ids::{AgentKey, ContentId, SessionKey};
 use crate::spine::oneline::OneLine;
+use crate::spine::pending::{Token, reply};
 use crate::spine::view::{Frame, Patch};
 use crate::text::plural;
 
@@ -28,17 +29,11 @@ pub struct Listings {
     asked: BTreeSet<PathBuf>,
 }
 
-impl Listings {
-    pub fn get(&self, folder: &Path) -> Option<Arc<Files>> {
-        self.known.get(folder).cloned()
-    }
-}
-
 /// The attachments of a session's next prompt.
 #[derive(Debug, Default)]
 pub struct Attached {
-    pub(crate) items: Vec<Attachment>,
-    pub(crate) is_dirty: bool,
+    items: Vec<Attachment>,
+    is_dirty: bool,
 }
 
 impl Attached {
@@ -74,11 +69,15 @@ impl Conversation {
         }
     }
 
+    /// Returns what an agent takes in a prompt.
+    pub(crate) fn takes(&self, agent: AgentKey) -> Takes {
+        Takes::of(self.info(agent))
+    }
+
     /// Returns whether images can be attached. If the agent's capabilities are still unknown, they
     /// are checked when the prompt is sent.
     pub(crate) fn takes_images(&self, session: &Session) -> bool {
-        let agent = session.agent.and_then(|agent| self.agents.get(&agent));
-        let info = agent.and_then(|agent| agent.info.as_ref());
+        let info = session.agent.and_then(|agent| self.info(agent));
         info.is_none_or(|info| info.image)
     }
 
@@ -152,6 +151,143 @@ impl Conversation {
         }
     }
 
+    /// Returns the contents to fetch for the outgoing prompt, by the attachments' places.
+    pub(crate) fn wanted(&self, agent: AgentKey, key: SessionKey) -> Vec<(usize, Fetch)> {
+        let takes = self.takes(agent);
+        let prompt = self.sessions.get(&key).and_then(Session::outgoing);
+        let along = prompt.into_iter().flat_map(Prompt::along).enumerate();
+        along
+            .filter_map(|(at, item)| Some((at, item.wants(takes)?)))
+            .collect()
+    }
+
+    /// Fetches the content of an attachment of the outgoing prompt, unless its text is here.
+    pub(crate) fn fetch(
+        &mut self,
+        key: SessionKey,
+        at: usize,
+        fetch: Fetch,
+        text: Option<String>,
+        fx: &mut Effects,
+    ) {
+        let prompt = self.sessions.get_mut(&key).and_then(Session::outgoing_mut);
+        let Some(item) = prompt.and_then(|prompt| prompt.along_mut().nth(at)) else {
+            return;
+        };
+        if text.is_some() {
+            return item.set_text(text);
+        }
+        let id = self.jobs.content();
+        item.ask(id);
+        fx.push(Effect::Host(match fetch {
+            Fetch::File(path) => HostEffect::ReadDisk {
+                token: self.jobs.reads.add(id),
+                path,
+            },
+            Fetch::Diff(folder) => HostEffect::Diff {
+                token: self.jobs.diffs.add(id),
+                folder,
+            },
+            Fetch::Image(path) => HostEffect::ReadImage {
+                token: self.jobs.images.add(id),
+                path: Some(path),
+            },
+        }));
+    }
+
+    /// Returns whether no content of the outgoing prompt is pending.
+    pub(crate) fn has_contents(&mut self, key: SessionKey) -> bool {
+        let prompt = self.sessions.get_mut(&key).and_then(Session::outgoing_mut);
+        let mut is_complete = true;
+        for item in prompt.into_iter().flat_map(Prompt::along_mut) {
+            match item.asked() {
+                Some(id) if self.jobs.is_fetching(id) => is_complete = false,
+                // Its fetch is no longer pending.
+                Some(_) => item.give_up(),
+                None => {}
+            }
+        }
+        is_complete
+    }
+
+    /// Handles the content of a file; returns the session whose prompt waited for it.
+    pub(crate) fn content_read(
+        &mut self,
+        token: Token<reply::DiskRead>,
+        result: Result<DiskFile, String>,
+    ) -> Option<SessionKey> {
+        let id = self.jobs.reads.take(token)?;
+        let content = result.ok().and_then(|file| file.content);
+        let text = content.map(|content| whole(&content.text, content.format));
+        self.content_came(id, |item| item.set_text(text))
+    }
+
+    /// Handles a diff; returns the session whose prompt waited for it.
+    pub(crate) fn diff_read(
+        &mut self,
+        token: Token<reply::DiffRead>,
+        result: Result<String, String>,
+        fx: &mut Effects,
+    ) -> Option<SessionKey> {
+        let id = self.jobs.diffs.take(token)?;
+        if let Err(why) = &result {
+            fx.push(notify(Level::Warn, why.clone()));
+        }
+        self.content_came(id, |item| item.set_text(result.ok()))
+    }
+
+    /// Handles an image; returns the session whose prompt waited for it.
+    pub(crate) fn image_read(
+        &mut self,
+        token: Token<reply::ImageRead>,
+        result: Result<Image, String>,
+        fx: &mut Effects,
+    ) -> Option<SessionKey> {
+        let id = self.jobs.images.take(token)?;
+        match result {
+            Ok(image) => self.content_came(id, |item| item.set_image(image)),
+            Err(why) => {
+                fx.push(notify(Level::Warn, why));
+                for session in self.sessions.values_mut() {
+                    let attached = &mut session.attached;
+                    attached.items.retain(|item| item.asked() != Some(id));
+                    attached.is_dirty = true;
+                }
+                self.content_came(id, Attachment::give_up)
+            }
+        }
+    }
+
+    /// Stores fetched content in the attachment that waits for it, in a prompt or in the composer;
+    /// returns the session whose outgoing prompt waited for it.
+    fn content_came(
+        &mut self,
+        id: ContentId,
+        take: impl FnOnce(&mut Attachment),
+    ) -> Option<SessionKey> {
+        let waits = |item: &&mut Attachment| item.asked() == Some(id);
+        for (key, session) in &mut self.sessions {
+            session.attached.is_dirty |= !session.attached.items.is_empty();
+            let attached = session.attached.items.iter_mut();
+            let queued = session.queue.iter_mut().flat_map(Prompt::along_mut);
+            if let Some(item) = attached.chain(queued).find(waits) {
+                take(item);
+                return None;
+            }
+            let outgoing = session.outgoing_mut().into_iter();
+            if let Some(item) = outgoing.flat_map(Prompt::along_mut).find(waits) {
+                take(item);
+                return Some(*key);
+            }
+        }
+        None
+    }
+
+    /// Returns the files of a project, once they are known.
+    pub(crate) fn files_in(&self, folder: &Path) -> Option<Arc<Files>> {
+        self.listings.known.get(folder).cloned()
+    }
+
     /// Lists the files of a session's project, unless a listing is pending.
     pub(crate) fn list_files(&mut self, key: SessionKey, fx: &mut Effects) {
         let Some(session) = self.sessions.get(&key) else {
@@ -202,6 +338,21 @@ impl Conversation {
 }
 
 impl Session {
+    /// Returns the prompt that waits to be sent.
+    fn outgoing(&self) -> Option<&Prompt> {
+        match &self.turn.as_ref()?.stage {
+            TurnStage::Checkpoint(prompt) => Some(prompt),
+            TurnStage::Answer(_) => None,
+        }
+    }
+
+    fn outgoing_mut(&mut self) -> Option<&mut Prompt> {
+        match &mut self.turn.as_mut()?.stage {
+            TurnStage::Checkpoint(prompt) => Some(prompt),
+            TurnStage::Answer(_) => None,
+        }
+    }
+
     /// Returns the names of the attachments.
     pub fn labels(&self) -> impl Iterator<Item = OneLine> {
         let items = self.attached.items.iter();

@@ -73,11 +73,4 @@ impl Jobs {
         left.extend(self.timers.values().filter(is_due).map(|job| text(job)));
         left
     }
-
-    /// Drops the time limits of an agent that has exited.
-    pub fn forget_timeouts(&mut self, gone: AgentKey) {
-        let is_its =
-            |job: &TimerJob| matches!(job, TimerJob::Control { agent, .. } if *agent == gone);
-        self.timers.retain(|job| !is_its(job));
-    }
 }

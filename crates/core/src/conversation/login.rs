@@ -102,7 +102,7 @@ impl Logins {
         }
     }
 
-    pub(crate) fn add(&mut self, agent: &str, vars: &Secrets) {
+    fn add(&mut self, agent: &str, vars: &Secrets) {
         let known = self.0.entry(agent.to_owned()).or_default();
         for (name, value) in &vars.0 {
             set(&mut known.0, name, value);
@@ -141,6 +141,18 @@ impl Conversation {
         self.request(agent, call, params, fx);
     }
 
+    /// Records the variables typed in for a session's agent, which a new process receives.
+    pub(crate) fn give(&mut self, key: SessionKey, method: &AuthMethod, vars: &Secrets) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        session.login.given = Some(method.id.clone());
+        self.logins.add(&session.spec.name, vars);
+        for session in self.sessions.values_mut() {
+            self.logins.complete(&mut session.spec);
+        }
+    }
+
     /// Returns whether a session of a process runs without a log-in.
     pub(crate) fn serves_somebody(&self, agent: AgentKey) -> bool {
         self.sessions.values().any(|session| {
@@ -168,7 +180,7 @@ impl Conversation {
             return;
         };
         let name = session.spec.name.clone();
-        let info = |agent: AgentKey| Some((agent, self.agents.get(&agent)?.info.as_ref()?));
+        let info = |agent: AgentKey| Some((agent, self.info(agent)?));
         let can = session.agent.and_then(info);
         let can = can.filter(|(_, info)| info.logout).map(|(agent, _)| agent);
         let typed = self.logins.0.remove(&name);
@@ -213,8 +225,7 @@ impl Conversation {
     }
 
     pub(crate) fn auth_methods(&self, agent: AgentKey) -> Vec<AuthMethod> {
-        let agent = self.agents.get(&agent);
-        let info = agent.and_then(|agent| agent.info.as_ref());
+        let info = self.info(agent);
         info.map(|info| info.auth_methods.clone())
             .unwrap_or_default()
     }

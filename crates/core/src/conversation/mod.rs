@@ -5,6 +5,7 @@
 //! a prompt or a session is a flow.
 
 pub mod agent;
+mod announce;
 pub mod attachment;
 pub(crate) mod catalog;
 pub mod clock;
@@ -50,29 +51,123 @@ use crate::conversation::progress::TerminalsTold;
 use crate::conversation::recall::Recall;
 use crate::spine::cx::Effects;
 use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::view::{Frame, Patch};
+use acp::PlanEntry;
 use agent::*;
 use session::*;
 
 /// Agents, sessions and their pending work.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    pub agents: BTreeMap<AgentKey, Agent>,
-    pub sessions: BTreeMap<SessionKey, Session>,
-    pub jobs: Jobs,
-    pub past: Pasts,
-    pub logins: Logins,
-    pub listings: Listings,
-    pub recall: Recall,
+    agents: BTreeMap<AgentKey, Agent>,
+    sessions: BTreeMap<SessionKey, Session>,
+    jobs: Jobs,
+    past: Pasts,
+    logins: Logins,
+    listings: Listings,
+    recall: Recall,
     /// Time limits, in milliseconds.
-    pub limits: Limits,
+    limits: Limits,
     /// The place of a plan while its turn runs.
-    pub plan_place: PlanPlace,
-    pub feedback_is_dirty: bool,
-    pub terminals_told: TerminalsTold,
-    pub next_agent: u32,
+    plan_place: PlanPlace,
+    feedback_is_dirty: bool,
+    terminals_told: TerminalsTold,
+    next_agent: u32,
 }
 
 impl Conversation {
+    pub fn session(&self, key: SessionKey) -> Option<&Session> {
+        self.sessions.get(&key)
+    }
+
+    pub(crate) fn session_mut(&mut self, key: SessionKey) -> Option<&mut Session> {
+        self.sessions.get_mut(&key)
+    }
+
+    /// Returns all sessions, oldest first.
+    pub fn sessions(&self) -> impl Iterator<Item = (SessionKey, &Session)> {
+        self.sessions.iter().map(|(key, session)| (*key, session))
+    }
+
+    pub(crate) fn sessions_mut(&mut self) -> impl Iterator<Item = (SessionKey, &mut Session)> {
+        let all = self.sessions.iter_mut();
+        all.map(|(key, session)| (*key, session))
+    }
+
+    pub fn agent(&self, key: AgentKey) -> Option<&Agent> {
+        self.agents.get(&key)
+    }
+
+    /// Returns all processes, oldest first.
+    pub fn agents(&self) -> impl Iterator<Item = (AgentKey, &Agent)> {
+        self.agents.iter().map(|(key, agent)| (*key, agent))
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Marks the reports of rejections as outdated.
+    pub(crate) fn touch_feedback(&mut self) {
+        self.feedback_is_dirty = true;
+    }
+
+    /// Returns whether the reports of rejections are outdated, and marks them as current.
+    pub(crate) fn take_feedback_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.feedback_is_dirty)
+    }
+
+    /// Returns whether the next frame has a change to draw.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.feedback_is_dirty
+            || self.sessions.values().any(|session| {
+                !session.transcript.dirty().is_empty()
+                    || session.transcript.plans.is_dirty()
+                    || session.queue.is_dirty()
+                    || session.attached.is_dirty()
+            })
+    }
+
+    pub(crate) fn set_plan_place(&mut self, place: PlanPlace) {
+        self.plan_place = place;
+    }
+
+    /// Shows a session's plan; outside of a turn the agent does not work on it, so it goes to the
+    /// transcript.
+    pub(crate) fn plan(&mut self, key: SessionKey, plan: Vec<PlanEntry>) {
+        if let Some(session) = self.sessions.get_mut(&key) {
+            let place = match session.turn {
+                Some(_) => self.plan_place,
+                None => PlanPlace::Transcript,
+            };
+            session.transcript.plan(plan, place);
+        }
+    }
+
+    /// Adds patches for the plans that have changed.
+    pub(crate) fn plan_patches(&mut self, frame: &mut Frame) {
+        for (key, session) in &mut self.sessions {
+            if let Some(view) = session.transcript.plans.take_view() {
+                let session = *key;
+                frame.patches.push(Patch::Plan { session, view });
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    #[cfg(test)]
+    pub(crate) fn logins(&self) -> &Logins {
+        &self.logins
+    }
+
     /// Announces what an event has changed in queues and options, and writes the complete entries.
     pub(crate) fn settle(&mut self, fx: &mut Effects) {
         self.tell_queues(fx);

@@ -147,13 +147,22 @@ impl Session {
 }
 
 impl Conversation {
-    /// Handles a session that another chat shows already: two would take each other's updates.
-    pub(crate) fn is_open_elsewhere(&mut self, key: SessionKey) {
-        if let Some(session) = self.sessions.get_mut(&key) {
+    /// Returns whether another chat shows a session already, and detaches this one then: two would
+    /// take each other's updates.
+    pub(crate) fn is_open_elsewhere(&mut self, key: SessionKey) -> bool {
+        let Some(session) = self.sessions.get(&key) else {
+            return false;
+        };
+        let is_it =
+            |other: &Session| other.id == session.id && other.spec.name == session.spec.name;
+        let mut others = self.sessions.iter().filter(|(other, _)| **other != key);
+        let is_open = session.id.is_some() && others.any(|(_, other)| is_it(other));
+        if is_open && let Some(session) = self.sessions.get_mut(&key) {
             session.id = None;
             let text = "This conversation is open in another chat: `:AcpChat` goes there.";
             session.transcript.notice(Level::Warn, text);
         }
+        is_open
     }
 
     /// Returns whether an agent may have refused a session because the user is not logged in: then

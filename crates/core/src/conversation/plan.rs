@@ -66,8 +66,7 @@ impl Plans {
 impl Transcript {
     /// Applies the agent's plan.
     ///
-    /// `place` is where the plan is shown until it is finished; outside of a turn the agent does
-    /// not work on it, so it goes to the transcript.
+    /// `place` is where the plan is shown until it is finished.
     pub fn plan(&mut self, plan: Vec<PlanEntry>, place: PlanPlace) {
         self.end_message();
         let before = self.current_plan().map(<[PlanEntry]>::to_vec);

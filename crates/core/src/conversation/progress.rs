@@ -19,8 +19,8 @@ pub struct Progress {
     /// Unfinished tool calls of this turn, the latest last.
     running: BTreeSet<usize>,
     /// Tool calls that began, or whose status differs from the announced one.
-    pub(crate) tools: BTreeSet<usize>,
-    pub(crate) is_plan_new: bool,
+    pub(super) tools: BTreeSet<usize>,
+    pub(super) is_plan_new: bool,
 }
 
 impl Progress {
@@ -54,7 +54,7 @@ impl Progress {
         (self.running.len(), self.running.last().copied())
     }
 
-    pub(crate) fn is_new(&self) -> bool {
+    pub(super) fn is_new(&self) -> bool {
         self.is_plan_new || !self.tools.is_empty()
     }
 }
@@ -96,7 +96,7 @@ impl TerminalsTold {
     }
 
     /// Announces the terminals that have begun or ended since the last call.
-    pub(crate) fn tell(&mut self, all: &[TerminalInfo], news: &mut Vec<Announcement>) {
+    pub(super) fn tell(&mut self, all: &[TerminalInfo], news: &mut Vec<Announcement>) {
         for info in all {
             if self.over.contains(&info.key) {
                 continue;

@@ -45,11 +45,24 @@ impl Conversation {
         }
     }
 
-    /// Cancels the permissions that are held.
-    pub(crate) fn cancel_early_permissions(&mut self, agent: AgentKey, fx: &mut Effects) {
+    /// Returns the permissions that were held.
+    pub(crate) fn take_held_permissions(&mut self, agent: AgentKey) -> Vec<PermissionRequest> {
         let state = self.agents.get_mut(&agent);
         let held = state.map(|state| std::mem::take(&mut state.early_permissions));
-        for asked in held.unwrap_or_default() {
+        held.unwrap_or_default()
+    }
+
+    /// Drops a permission that is held; returns whether there was one.
+    pub(crate) fn withdraw_held(&mut self, agent: AgentKey, id: &RequestId) -> bool {
+        self.agents.get_mut(&agent).is_some_and(|state| {
+            let held = &mut state.early_permissions;
+            held.extract_if(.., |asked| asked.request == *id).count() > 0
+        })
+    }
+
+    /// Cancels the permissions that are held.
+    pub(super) fn cancel_early_permissions(&mut self, agent: AgentKey, fx: &mut Effects) {
+        for asked in self.take_held_permissions(agent) {
             fx.respond(agent, &asked.request, Ok(client::cancelled()));
         }
     }

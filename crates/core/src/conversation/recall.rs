@@ -27,7 +27,7 @@ pub struct Recall {
 }
 
 impl Recall {
-    pub fn get(&self, folder: &Path) -> Prompts {
+    fn get(&self, folder: &Path) -> Prompts {
         self.known.get(folder).cloned().unwrap_or_default()
     }
 }
@@ -41,6 +41,10 @@ fn with(prompts: &[Arc<str>], text: &str) -> Prompts {
 }
 
 impl Conversation {
+    pub(crate) fn prompts_in(&self, folder: &Path) -> Prompts {
+        self.recall.get(folder)
+    }
+
     /// Requests the project's stored prompts, once per folder.
     pub(crate) fn recall(&mut self, key: SessionKey, fx: &mut Effects) {
         if let Some(session) = self.sessions.get(&key) {

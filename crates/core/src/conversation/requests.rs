@@ -3,10 +3,14 @@
 use super::agent::*;
 use crate::conversation::Conversation;
 use crate::conversation::jobs::TimerJob;
-use crate::spine::cx::Effects;
+use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
-use acp::{self, SessionId, rpc};
+use crate::spine::pending::{Token, reply};
+use acp::{self, SessionId, Update, rpc};
+
+/// The time without an answer to a cancel after which a notice says so, in milliseconds.
+const CANCEL_MS: u64 = 10_000;
 
 impl Conversation {
     /// Returns a request that an agent has not answered.
@@ -14,9 +18,20 @@ impl Conversation {
         self.agents.get(&agent)?.pending.get(&id).cloned()
     }
 
-    pub(crate) fn new_agent_key(&mut self) -> AgentKey {
-        self.next_agent += 1;
-        AgentKey(self.next_agent)
+    /// Removes and returns the request that a response answers; logs a response to none.
+    pub(crate) fn take_call(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) -> Option<Call> {
+        let state = self.agents.get_mut(&agent)?;
+        if state.given_up.remove(&id) {
+            let line = format!("an answer nobody waits for: id {id}");
+            fx.push(log(Level::Debug, line));
+            return None;
+        }
+        let call = state.pending.remove(&id);
+        if call.is_none() {
+            let line = format!("a response to no request of ours: id {id}");
+            fx.push(log(Level::Warn, line));
+        }
+        call
     }
 
     /// Returns the session with this id of an agent.
@@ -62,6 +77,54 @@ impl Conversation {
         let ms = self.limits.control_ms;
         let token = self.jobs.timers.add(TimerJob::Control { agent, id });
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+    }
+
+    pub(crate) fn timer_ended(&mut self, token: Token<reply::Timer>) -> Option<TimerJob> {
+        self.jobs.timers.take(token)
+    }
+
+    /// Drops the time limits of an agent that has exited.
+    pub(crate) fn forget_timeouts(&mut self, gone: AgentKey) {
+        let is_its =
+            |job: &TimerJob| matches!(job, TimerJob::Control { agent, .. } if *agent == gone);
+        self.jobs.timers.retain(|job| !is_its(job));
+    }
+
+    /// Starts the time after which a notice says that a cancelled turn goes on.
+    pub(crate) fn limit_cancel(&mut self, session: SessionKey, request: u64, fx: &mut Effects) {
+        let job = TimerJob::Cancelled { session, request };
+        let token = self.jobs.timers.add(job);
+        let ms = CANCEL_MS;
+        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+    }
+
+    /// Holds an update of a session whose id is not known yet; others are dropped.
+    pub(crate) fn hold_update(
+        &mut self,
+        agent: AgentKey,
+        id: SessionId,
+        update: Update,
+        fx: &mut Effects,
+    ) {
+        let Some(state) = self.agents.get_mut(&agent) else {
+            return;
+        };
+        let creating = |call: &Call| matches!(call, Call::NewSession(_));
+        if state.pending.values().any(creating) && state.early.len() < EARLY_UPDATES {
+            state.early.push((id, update));
+        } else {
+            let line = format!("update for a session nobody here knows: {}", id.0);
+            fx.push(log(Level::Warn, line));
+        }
+    }
+
+    /// Returns the updates that were held until a session's id is known.
+    pub(crate) fn take_held_updates(&mut self, agent: AgentKey, id: &SessionId) -> Vec<Update> {
+        let Some(state) = self.agents.get_mut(&agent) else {
+            return Vec::new();
+        };
+        let mine = state.early.extract_if(.., |(session, _)| session == id);
+        mine.map(|(_, update)| update).collect()
     }
 
     /// Writes a notice into a session's transcript.

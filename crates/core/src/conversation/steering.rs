@@ -8,8 +8,7 @@ use crate::spine::ids::AgentKey;
 impl Conversation {
     /// Returns whether a session's agent takes words into a running turn.
     pub(crate) fn can_steer(&self, session: &Session) -> bool {
-        let agent = session.agent.and_then(|agent| self.agents.get(&agent));
-        let info = agent.and_then(|agent| agent.info.as_ref());
+        let info = session.agent.and_then(|agent| self.info(agent));
         info.is_some_and(|info| info.steering)
     }
 

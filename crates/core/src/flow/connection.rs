@@ -4,33 +4,25 @@
 
 use serde_json::Value;
 
-use crate::conversation::agent::{Agent, AgentState, Call};
+use crate::conversation::agent::{AgentState, Call};
 use crate::conversation::queue::tell_unsent;
 use crate::conversation::session::{Session, TurnStage};
-use crate::conversation::subagents::SubAgents;
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, log, notify};
-use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
+use crate::spine::effect::{Announcement, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::RpcError;
-use acp::client::{self, PROTOCOL_VERSION};
 
 impl Model {
     pub(crate) fn open(&mut self, key: SessionKey, session: Session, fx: &mut Effects) {
-        if self.conversation.sessions.contains_key(&key) {
+        let folders = session.folders();
+        if !self.conversation.add_session(key, session) {
             return;
         }
-        let mut session = session;
-        self.conversation.logins.complete(&mut session.spec);
-        let is_it =
-            |other: &Session| other.id == session.id && other.spec.name == session.spec.name;
-        let is_open = session.id.is_some() && self.conversation.sessions.values().any(is_it);
-        self.workspace.open_session(key, session.folders(), fx);
-        self.conversation.sessions.insert(key, session);
+        self.workspace.open_session(key, folders, fx);
         self.view.session_opened(key);
-        if is_open {
-            self.conversation.is_open_elsewhere(key);
-        } else if !self.conversation.find_kept(key, fx) {
+        let is_open = self.conversation.is_open_elsewhere(key);
+        if !is_open && !self.conversation.find_kept(key, fx) {
             self.connect(key, fx);
         }
     }
@@ -38,45 +30,9 @@ impl Model {
     /// Assigns a process to a session: a running one with the same command, or a new one.
     pub(crate) fn connect(&mut self, key: SessionKey, fx: &mut Effects) {
         self.leave(key, fx);
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
-            return;
-        };
-        session.options.begin();
-        session.queue.hold(false);
-        let running = self
-            .conversation
-            .agents
-            .iter()
-            .filter(|_| !session.is_alone)
-            .find(|(_, agent)| agent.spec == session.spec && agent.state != AgentState::Leaving)
-            .map(|(agent, running)| (*agent, running.state));
-        if let Some((agent, state)) = running {
-            session.agent = Some(agent);
-            if state == AgentState::Ready {
-                self.ask_for_session(agent, key, fx);
-            }
-            return;
+        if let Some(agent) = self.conversation.assign(key, fx) {
+            self.ask_for_session(agent, key, fx);
         }
-        let spec = session.spec.clone();
-        let agent = self.conversation.new_agent_key();
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
-            session.agent = Some(agent);
-        }
-        self.conversation.agents.insert(
-            agent,
-            Agent {
-                spec: spec.clone(),
-                state: AgentState::Starting,
-                info: None,
-                pending: Default::default(),
-                given_up: Default::default(),
-                next_id: 0,
-                early: Vec::new(),
-                early_permissions: Vec::new(),
-                subagents: SubAgents::default(),
-            },
-        );
-        fx.push(Effect::Host(HostEffect::Spawn { agent, spec }));
     }
 
     pub(crate) fn agent_failed(&mut self, agent: AgentKey, why: String, fx: &mut Effects) {
@@ -91,7 +47,7 @@ impl Model {
         stderr: &[String],
         fx: &mut Effects,
     ) {
-        let Some(gone) = self.conversation.agents.get(&agent) else {
+        let Some(gone) = self.conversation.agent(agent) else {
             return;
         };
         let name = gone.spec.name.clone();
@@ -136,14 +92,14 @@ impl Model {
         fx: &mut Effects,
     ) -> Vec<SessionKey> {
         self.conversation.fail_calls(agent, fx);
-        let Some(gone) = self.conversation.agents.remove(&agent) else {
+        let Some(gone) = self.conversation.forget_agent(agent) else {
             return Vec::new();
         };
         self.questions.forget_agent(agent);
         let keys = self.conversation.sessions_of(agent);
         for &key in &keys {
             self.cancel_questions(key, fx);
-            let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            let Some(session) = self.conversation.session_mut(key) else {
                 continue;
             };
             session.transcript.cancel_tools();
@@ -163,7 +119,7 @@ impl Model {
         self.cancel_questions(key, fx);
         self.terminals.end_session(key, fx);
         self.tools.shut_out_of_tools(key, fx);
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         session.agent = None;
@@ -188,20 +144,13 @@ impl Model {
             self.cancel_questions(key, fx);
             self.terminals.end_session(key, fx);
         }
-        self.conversation.cancel_early_permissions(agent, fx);
-        if let Some(state) = self.conversation.agents.get_mut(&agent)
-            && state.state != AgentState::Leaving
-        {
-            state.state = AgentState::Leaving;
-            fx.push(Effect::Host(HostEffect::Shutdown { agent }));
-        }
+        self.conversation.dismiss(agent, fx);
     }
 
     pub(crate) fn stop(&mut self, key: SessionKey, fx: &mut Effects) {
         match self
             .conversation
-            .sessions
-            .get(&key)
+            .session(key)
             .and_then(|session| session.agent)
         {
             Some(agent) => self.shut_down(agent, fx),
@@ -215,8 +164,7 @@ impl Model {
     pub(crate) fn restart(&mut self, key: SessionKey, fx: &mut Effects) {
         if let Some(agent) = self
             .conversation
-            .sessions
-            .get(&key)
+            .session(key)
             .and_then(|session| session.agent)
         {
             self.shut_down(agent, fx);
@@ -229,7 +177,7 @@ impl Model {
                 }
             }
         }
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.session_mut(key) {
             session.opening.try_again();
         }
         self.connect(key, fx);
@@ -240,7 +188,7 @@ impl Model {
         self.terminals.forget_session(key, fx);
         self.questions.forget_session(key);
         self.tools.forget_tools(key, fx);
-        let Some(mut session) = self.conversation.sessions.remove(&key) else {
+        let Some(mut session) = self.conversation.remove_session(key) else {
             return;
         };
         self.conversation.end_history(key, &mut session, fx);
@@ -256,10 +204,17 @@ impl Model {
     }
 
     pub(crate) fn quit(&mut self, fx: &mut Effects) {
-        let agents: Vec<AgentKey> = self.conversation.agents.keys().copied().collect();
+        let agents: Vec<AgentKey> = self.conversation.agents().map(|(key, _)| key).collect();
         for agent in agents {
             self.shut_down(agent, fx);
         }
+    }
+
+    /// Writes all remaining entries of all sessions, and the changes that wait to be reapplied,
+    /// because Neovim quits.
+    pub fn farewell(&mut self, fx: &mut Effects) {
+        self.workspace.reapply_all(fx);
+        self.conversation.finish_history(fx);
     }
 
     pub(crate) fn initialized(
@@ -268,38 +223,13 @@ impl Model {
         result: Result<Value, RpcError>,
         fx: &mut Effects,
     ) {
-        let Some(state) = self.conversation.agents.get_mut(&agent) else {
-            return;
-        };
-        if state.state == AgentState::Leaving {
-            return;
-        }
-        let name = state.spec.name.clone();
-        let info = match result {
-            Ok(value) => client::initialized(&value),
-            Err(error) => Err(error.to_string()),
-        };
-        let info = match info {
-            Ok(info) => info,
-            Err(why) => {
-                let text = format!("The agent \"{name}\" could not be initialized: {why}");
-                self.give_up(agent, text, fx);
-                return;
+        match self.conversation.initialized(agent, result) {
+            Ok(keys) => {
+                for key in keys {
+                    self.ask_for_session(agent, key, fx);
+                }
             }
-        };
-        if info.version != PROTOCOL_VERSION {
-            let text = format!(
-                "The agent \"{name}\" speaks version {} of the Agent Client Protocol, this \
-                 client speaks version {PROTOCOL_VERSION}: update whichever is older.",
-                info.version
-            );
-            self.give_up(agent, text, fx);
-            return;
-        }
-        state.info = Some(info);
-        state.state = AgentState::Ready;
-        for key in self.conversation.sessions_of(agent) {
-            self.ask_for_session(agent, key, fx);
+            Err(text) => self.give_up(agent, text, fx),
         }
     }
 
@@ -322,7 +252,7 @@ impl Model {
         } = call
         {
             self.conversation.cancel_request_of(agent, id, fx);
-            let seconds = seconds(self.conversation.limits.control_ms);
+            let seconds = seconds(self.conversation.limits().control_ms);
             let why = format!("no answer for {seconds} seconds");
             self.conversation
                 .option_answered(agent, session, change, Err(why), fx);
@@ -334,21 +264,18 @@ impl Model {
             return self.steer_is_late(session, id, fx);
         }
         if let Some(key) = call.opens()
-            && let Some(session) = self.conversation.sessions.get_mut(&key)
+            && let Some(session) = self.conversation.session_mut(key)
             && session.opening.is_telling()
         {
             return self.conversation.limit(agent, id, fx);
         }
-        let name = self
-            .conversation
-            .agents
-            .get(&agent)
-            .map(|agent| agent.spec.name.clone());
+        let name = self.conversation.agent(agent);
+        let name = name.map(|agent| agent.spec.name.clone());
         let text = format!(
             "The agent \"{}\" has not answered {} for {} seconds",
             name.unwrap_or_default(),
             call.method(),
-            seconds(self.conversation.limits.control_ms)
+            seconds(self.conversation.limits().control_ms)
         );
         if !call.is_for_all()
             || call
@@ -367,7 +294,7 @@ impl Model {
     /// Starts a separate process for a session that the process it was to share has refused.
     pub(crate) fn part(&mut self, key: SessionKey, why: &str, fx: &mut Effects) {
         fx.push(log(Level::Warn, why));
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.session_mut(key) {
             session.is_alone = true;
             let text = "The agent takes no further session in the process that runs: this one gets \
                         a process of its own.";

@@ -12,18 +12,20 @@ impl Model {
     /// one.
     pub(crate) fn settle_reviews(&mut self, fx: &mut Effects) {
         self.refresh_proposals(fx);
-        self.conversation.feedback_is_dirty |= self.workspace.has_changed_reviews();
+        if self.workspace.has_changed_reviews() {
+            self.conversation.touch_feedback();
+        }
     }
 
     /// Updates, in every chat, the report that is attached to the next prompt.
     pub(crate) fn refresh_feedback(&mut self) {
-        if !std::mem::take(&mut self.conversation.feedback_is_dirty) {
+        if !self.conversation.take_feedback_dirty() {
             return;
         }
-        let keys: Vec<SessionKey> = self.conversation.sessions.keys().copied().collect();
+        let keys: Vec<SessionKey> = self.conversation.sessions().map(|(key, _)| key).collect();
         for key in keys {
             let feedback = self.workspace.feedback_of(key);
-            let Some(session) = self.conversation.sessions.get_mut(&key) else {
+            let Some(session) = self.conversation.session_mut(key) else {
                 continue;
             };
             let entry = match (&feedback, session.along) {
@@ -47,7 +49,7 @@ impl Model {
     pub(crate) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
         let feedback = self.workspace.feedback_of(key);
         self.workspace.forget_rejected(key);
-        let session = self.conversation.sessions.get_mut(&key)?;
+        let session = self.conversation.session_mut(key)?;
         let known = session.along.take();
         let feedback = feedback?;
         let entry = entry(&feedback, "reported with this prompt");
@@ -60,14 +62,14 @@ impl Model {
 
     /// Discards the pending reports.
     pub(crate) fn drop_feedback(&mut self, session: Option<SessionKey>) {
-        let keys: Vec<SessionKey> = self.conversation.sessions.keys().copied().collect();
+        let keys: Vec<SessionKey> = self.conversation.sessions().map(|(key, _)| key).collect();
         for key in keys
             .into_iter()
             .filter(|key| session.is_none_or(|s| s == *key))
         {
             self.workspace.forget_rejected(key);
         }
-        self.conversation.feedback_is_dirty = true;
+        self.conversation.touch_feedback();
     }
 }
 

@@ -24,7 +24,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         let methods = self.conversation.auth_methods(agent);
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         if let Some(prompt) = session.login.sent.take() {
@@ -36,7 +36,7 @@ impl Model {
         {
             return self.renew(agent, fx);
         }
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         if !session.opening.is_open() {
@@ -67,7 +67,7 @@ impl Model {
         step: LoginStep,
         fx: &mut Effects,
     ) {
-        let Some(session) = self.conversation.sessions.get(&key) else {
+        let Some(session) = self.conversation.session(key) else {
             return;
         };
         let name = session.spec.name.clone();
@@ -81,12 +81,8 @@ impl Model {
             );
             return fx.push(notify(Level::Warn, text));
         };
-        let state = self
-            .conversation
-            .agents
-            .get(&agent)
-            .map(|agent| agent.state);
-        if state != Some(AgentState::Ready) {
+        let state = self.conversation.agent(agent);
+        if state.is_none_or(|agent| agent.state != AgentState::Ready) {
             let text = format!("The agent \"{name}\" is still starting.");
             return fx.push(notify(Level::Warn, text));
         }
@@ -116,7 +112,7 @@ impl Model {
             LoginStep::Given(vars) => self.login_given(agent, key, method, &vars, fx),
             LoginStep::Done => {
                 for key in self.conversation.sessions_of(agent) {
-                    if let Some(session) = self.conversation.sessions.get_mut(&key) {
+                    if let Some(session) = self.conversation.session_mut(key) {
                         session.login.is_done_beside = session.login.is_needed;
                     }
                 }
@@ -149,7 +145,7 @@ impl Model {
         self.conversation.notice(key, Level::Info, "Logged in.");
         let served = self.conversation.sessions_of(agent);
         let waits = |key: &&SessionKey| {
-            let session = self.conversation.sessions.get(key);
+            let session = self.conversation.session(**key);
             session.is_some_and(|session| session.login.is_needed)
         };
         let waiting: Vec<SessionKey> = served.iter().filter(waits).copied().collect();
@@ -167,15 +163,7 @@ impl Model {
         vars: &Secrets,
         fx: &mut Effects,
     ) {
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
-            return;
-        };
-        session.login.given = Some(method.id.clone());
-        let name = session.spec.name.clone();
-        self.conversation.logins.add(&name, vars);
-        for session in self.conversation.sessions.values_mut() {
-            self.conversation.logins.complete(&mut session.spec);
-        }
+        self.conversation.give(key, method, vars);
         if self.conversation.serves_somebody(agent) {
             let text = "The agent gets what you have typed when it is started again: `:Acp restart` does that.";
             return self.conversation.notice(key, Level::Info, text);
@@ -190,7 +178,7 @@ impl Model {
         let served = self.conversation.sessions_of(agent);
         self.shut_down(agent, fx);
         // The old process ends without supervision; no session depends on it.
-        self.conversation.agents.remove(&agent);
+        self.conversation.forget_agent(agent);
         for key in served {
             self.connect(key, fx);
         }
@@ -198,7 +186,7 @@ impl Model {
 
     /// Retries with an agent that required a log-in: the user may have logged in elsewhere.
     pub(crate) fn try_again(&mut self, key: SessionKey, fx: &mut Effects) {
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let Some(agent) = session.agent.filter(|_| session.login.is_needed) else {
@@ -208,7 +196,7 @@ impl Model {
             let text = "Queued: the prompt goes out after the log-in.";
             return fx.push(notify(Level::Info, text));
         }
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         session.login.is_needed = false;

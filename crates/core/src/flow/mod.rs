@@ -6,7 +6,6 @@ mod catalog;
 mod composer;
 mod connection;
 mod feedback;
-mod history;
 mod login;
 mod opening;
 mod progress;

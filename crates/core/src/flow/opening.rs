@@ -20,13 +20,9 @@ use acp::{RpcError, ToolCallId, rpc};
 impl Model {
     /// Requests a session from an agent that is ready: a new one, or the previous one.
     pub(crate) fn ask_for_session(&mut self, agent: AgentKey, key: SessionKey, fx: &mut Effects) {
-        let info = self
-            .conversation
-            .agents
-            .get(&agent)
-            .and_then(|agent| agent.info.as_ref());
+        let info = self.conversation.info(agent);
         let can = info.map(|info| info.sessions).unwrap_or_default();
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.session_mut(key) {
             if !can.load {
                 session.show_kept();
             }
@@ -70,7 +66,7 @@ impl Model {
         let created = match result {
             Ok(value) => client::session_created(&value),
             Err(error) if self.conversation.may_be_for_a_login(agent, &error) => {
-                if let Some(session) = self.conversation.sessions.get_mut(&key) {
+                if let Some(session) = self.conversation.session_mut(key) {
                     session.opening.close();
                 }
                 return self.login_needed(agent, key, &error, fx);
@@ -95,11 +91,7 @@ impl Model {
         result: Result<Value, RpcError>,
         fx: &mut Effects,
     ) {
-        let info = self
-            .conversation
-            .agents
-            .get(&agent)
-            .and_then(|agent| agent.info.as_ref());
+        let info = self.conversation.info(agent);
         let can_load = info.is_some_and(|info| info.sessions.load);
         let Some(session) = self.conversation.served(agent, key) else {
             return;
@@ -135,7 +127,7 @@ impl Model {
     }
 
     fn is_open(&mut self, agent: AgentKey, key: SessionKey, now: NewSession, fx: &mut Effects) {
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         session.id = Some(now.session.clone());
@@ -182,7 +174,7 @@ impl Model {
     ) {
         // The agent may have sent a question while it opened the session.
         self.leave(key, fx);
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         session.transcript.notice(Level::Error, text.clone());
@@ -195,16 +187,16 @@ impl Model {
 
     /// Ends a load; past actions are not repeated.
     fn told_again(&mut self, key: SessionKey, replay: Replay) {
-        let session = self.conversation.sessions.get(&key);
+        let session = self.conversation.session(key);
         if replay.is_empty() && session.is_some_and(|it| !it.transcript.has_conversation()) {
             return self.conversation.nothing_was_told(key);
         }
         self.tell_again(key, replay);
         // The agent does not report how they ended.
         let told = self.terminals.end_all_told(key);
-        self.conversation.terminals_told.pass_over(told);
+        self.conversation.pass_over_terminals(told);
         let asked = |id: &ToolCallId| self.questions.are_about(key, id);
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.session_mut(key) {
             session.transcript.cancel_tools_but(asked);
             session.compactions.end(&mut session.transcript);
             session.transcript.end_turn();
@@ -215,7 +207,7 @@ impl Model {
 
     /// Moves the replay so far into the transcript, so that a question asked now follows it.
     pub(crate) fn tell_so_far(&mut self, key: SessionKey) {
-        let session = self.conversation.sessions.get_mut(&key);
+        let session = self.conversation.session_mut(key);
         if let Some(OpeningStage::Loading {
             replay: Some(replay),
             ..
@@ -235,7 +227,7 @@ impl Model {
         for item in replay.into_items() {
             if let Item::Tool(told) = item {
                 self.merge_told(key, told.patch, told.news, &told.terminals);
-            } else if let Some(session) = self.conversation.sessions.get_mut(&key) {
+            } else if let Some(session) = self.conversation.session_mut(key) {
                 match item {
                     Item::Compaction(patch) => {
                         session.compactions.merge(patch, &mut session.transcript);

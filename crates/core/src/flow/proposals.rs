@@ -31,7 +31,7 @@ impl Model {
     /// Returns what the open questions about a tool call propose, or the call itself while it is
     /// pending.
     fn wanted(&self, key: SessionKey, id: &ToolCallId) -> Vec<Wanted> {
-        let Some(session) = self.conversation.sessions.get(&key) else {
+        let Some(session) = self.conversation.session(key) else {
             return Vec::new();
         };
         let wants = |permission, tool: &ToolCall| {
@@ -53,9 +53,9 @@ impl Model {
 
     /// Ends finished proposals, and locates stale ones again.
     pub(crate) fn refresh_proposals(&mut self, fx: &mut Effects) {
-        let (questions, sessions) = (&self.questions, &self.conversation.sessions);
+        let (questions, conversation) = (&self.questions, &self.conversation);
         let standing = |proposal: &Proposal| {
-            let session = sessions.get(&proposal.session);
+            let session = conversation.session(proposal.session);
             let open = proposal.permission.map(|id| questions.get(id).is_some());
             match (open, session) {
                 (Some(true), _) => Standing::Open,

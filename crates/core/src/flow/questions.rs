@@ -42,7 +42,7 @@ impl Model {
         tools::keep_apart(&mut patch);
         let is_leaving = !self.conversation.is_staying(agent);
         self.tell_so_far(key);
-        let Some(state) = self.conversation.sessions.get_mut(&key) else {
+        let Some(state) = self.conversation.session_mut(key) else {
             return;
         };
         if options.is_empty() {
@@ -66,7 +66,7 @@ impl Model {
         }
         self.workspace.tool_named(key, &patch);
         self.merge_tool(key, patch);
-        let Some(state) = self.conversation.sessions.get_mut(&key) else {
+        let Some(state) = self.conversation.session_mut(key) else {
             return;
         };
         state.transcript.decide_tool(&tool, ToolStatus::Pending);
@@ -100,10 +100,7 @@ impl Model {
     /// Asks for the permissions that were held until a session's id is known. Those of other
     /// sessions are held again while one is being created, and refused otherwise.
     pub(crate) fn take_early_permissions(&mut self, agent: AgentKey, fx: &mut Effects) {
-        let Some(state) = self.conversation.agents.get_mut(&agent) else {
-            return;
-        };
-        for asked in std::mem::take(&mut state.early_permissions) {
+        for asked in self.conversation.take_held_permissions(agent) {
             self.permission_requested(agent, asked, fx);
         }
     }
@@ -118,7 +115,7 @@ impl Model {
             Ok(session) => session,
             Err(error) => return fx.refuse(agent, &asked.request, error),
         };
-        let turn = session.and_then(|key| self.conversation.sessions.get_mut(&key)?.turn.as_mut());
+        let turn = session.and_then(|key| self.conversation.session_mut(key)?.turn.as_mut());
         let is_cancelled = turn.is_some_and(|turn| {
             turn.spoke = true;
             turn.cancelled
@@ -183,14 +180,10 @@ impl Model {
     /// Withdraws the question of a request; returns whether there was one.
     pub(crate) fn withdraw_question(&mut self, asker: &Asker, fx: &mut Effects) -> bool {
         if let Asker::Agent(agent, id) = asker
-            && let Some(state) = self.conversation.agents.get_mut(agent)
+            && self.conversation.withdraw_held(*agent, id)
         {
-            let held = &mut state.early_permissions;
-            let withdrawn = held.extract_if(.., |asked| asked.request == *id);
-            if withdrawn.count() > 0 {
-                fx.refuse(*agent, id, was_cancelled());
-                return true;
-            }
+            fx.refuse(*agent, id, was_cancelled());
+            return true;
         }
         let mut out = Outcomes::new();
         let is_open = self.questions.withdraw(asker, &mut out);
@@ -225,7 +218,7 @@ impl Model {
     /// Returns the facts of an open permission for the rules.
     fn facts(&self, id: QuestionId) -> Option<Facts> {
         let question = self.questions.get(id)?;
-        let session = self.conversation.sessions.get(&question.session)?;
+        let session = self.conversation.session(question.session)?;
         let permission = question.permission()?;
         let tool = question.tool.as_ref()?;
         let known = session.transcript.find_tool(tool);
@@ -283,7 +276,7 @@ impl Model {
             self.workspace
                 .proposal_answered(id, is_allowed, rule.is_some());
         }
-        if let Some(session) = self.conversation.sessions.get_mut(&session) {
+        if let Some(session) = self.conversation.session_mut(session) {
             let known = session.transcript.find_tool(&tool);
             let tool = known.map_or(tool.clone(), |known| known.id.clone());
             if let Some(told) = told {

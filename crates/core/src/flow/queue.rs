@@ -20,7 +20,7 @@ impl Model {
         action: QueueAction,
         fx: &mut Effects,
     ) {
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         if let QueueAction::Move(by) = action {
@@ -49,7 +49,7 @@ impl Model {
 
     /// Cancels the running turn, and holds the queued prompts.
     pub(crate) fn stop_turn(&mut self, key: SessionKey, fx: &mut Effects) {
-        if let Some(session) = self.conversation.sessions.get_mut(&key)
+        if let Some(session) = self.conversation.session_mut(key)
             && session.turn.is_some()
         {
             session.queue.hold(true);
@@ -59,7 +59,7 @@ impl Model {
 
     /// Sends a prompt before all others, at once; the running turn is cancelled.
     pub(crate) fn send_first(&mut self, key: SessionKey, prompt: Prompt, fx: &mut Effects) {
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         session.queue.push_front(prompt);

@@ -18,16 +18,15 @@ impl Model {
         key: SessionKey,
         fx: &mut Effects,
     ) -> SessionSetup {
-        let info = self.conversation.agents.get(&agent);
-        let info = info.and_then(|agent| agent.info.as_ref());
+        let info = self.conversation.info(agent);
         let reaches = info.map(|info| info.mcp).unwrap_or_default();
         let takes_dirs = info.is_some_and(|info| info.sessions.additional_directories);
-        let session = self.conversation.sessions.get(&key);
+        let session = self.conversation.session(key);
         let tools = match session.filter(|session| session.reach.tools) {
             Some(session) => self.tools.admit(key, &session.spec.name, fx),
             None => Ok(None),
         };
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return SessionSetup::default();
         };
         let name = &session.spec.name;

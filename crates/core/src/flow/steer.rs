@@ -6,7 +6,6 @@
 use serde_json::Value;
 
 use crate::conversation::agent::Call;
-use crate::conversation::attachment::Takes;
 use crate::conversation::session::Echo;
 use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
@@ -24,7 +23,7 @@ impl Model {
         prompt: Prompt,
         fx: &mut Effects,
     ) -> Option<Prompt> {
-        let session = self.conversation.sessions.get(&key);
+        let session = self.conversation.session(key);
         let found = session.and_then(|session| {
             let agent = self.conversation.steered_by(session, &prompt)?;
             Some((agent, session.id.clone()?))
@@ -32,14 +31,13 @@ impl Model {
         let Some((agent, id)) = found else {
             return Some(prompt);
         };
-        let info = self.conversation.agents.get(&agent);
-        let takes = Takes::of(info.and_then(|agent| agent.info.as_ref()));
+        let takes = self.conversation.takes(agent);
         let params = client::steer(&id, prompt.clone().into_blocks(takes));
         let call = Call::Steer(key);
         let Some(request) = self.conversation.request(agent, call, params, fx) else {
             return Some(prompt);
         };
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.session_mut(key) {
             if let Some(turn) = &mut session.turn {
                 turn.echo = Some(Echo {
                     rest: prompt.text.clone(),
@@ -60,7 +58,7 @@ impl Model {
         result: Result<Value, RpcError>,
         fx: &mut Effects,
     ) {
-        let session = self.conversation.sessions.get_mut(&key);
+        let session = self.conversation.session_mut(key);
         let Some(session) = session.filter(|session| session.agent == Some(agent)) else {
             return;
         };
@@ -92,7 +90,7 @@ impl Model {
 
     /// Handles words whose fate the agent does not tell: they are not sent again.
     pub(super) fn steer_is_late(&mut self, key: SessionKey, request: u64, fx: &mut Effects) {
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.session_mut(key) {
             session.is_said(request);
             let text = "The agent has not said whether it has taken this into its turn: if it does \
                         not act on it, send it again.";

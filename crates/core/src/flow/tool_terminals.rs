@@ -29,14 +29,14 @@ impl Model {
     ) {
         self.questions.touch_in(key);
         let has_content = patch.content.is_some();
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let entry = session.transcript.tool(patch);
         if has_content {
             self.place_diffs(key, entry);
         }
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let Some(Entry::Tool(tool)) = session.transcript.entry_mut(entry) else {
@@ -76,7 +76,7 @@ impl Model {
             let Some((terminal, link, entries)) = self.terminals.named(&name) else {
                 continue;
             };
-            let Some(session) = self.conversation.sessions.get_mut(&name.0) else {
+            let Some(session) = self.conversation.session_mut(name.0) else {
                 continue;
             };
             for &index in entries {

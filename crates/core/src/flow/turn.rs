@@ -4,17 +4,14 @@
 
 use serde_json::Value;
 
-use crate::conversation::agent::{Call, EARLY_UPDATES};
-use crate::conversation::attachment::Takes;
+use crate::conversation::agent::Call;
 use crate::conversation::clock::Clock;
-use crate::conversation::jobs::TimerJob;
-use crate::conversation::plan::PlanPlace;
 use crate::conversation::queue::When;
 use crate::conversation::session::{Echo, Phase, Turn, TurnStage};
 use crate::conversation::usage::Usage;
 use crate::model::Model;
 use crate::spine::attachment::Attachment;
-use crate::spine::cx::{Effects, emit, log, notify};
+use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{AgentKey, SessionKey};
@@ -22,9 +19,6 @@ use crate::spine::pending::{Token, reply};
 use crate::tools;
 use acp::client::{self, PromptBlock};
 use acp::{Content, Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
-
-/// The time without an answer to a cancel after which a notice says so, in milliseconds.
-const CANCEL_MS: u64 = 10_000;
 
 /// The maximum length of a session's title, in characters: it is published with each snapshot.
 const TITLE: usize = 500;
@@ -46,12 +40,12 @@ impl Model {
                 Some(left) => prompt = left,
             }
         }
-        let Some(session) = self.conversation.sessions.get(&key) else {
+        let Some(session) = self.conversation.session(key) else {
             return;
         };
         let cannot_steer = when == When::Steer && !self.conversation.can_steer(session);
         let name = session.spec.name.clone();
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         session.queue.push(prompt, when);
@@ -82,11 +76,10 @@ impl Model {
     pub(crate) fn next_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
         let serving = self
             .conversation
-            .sessions
-            .get(&key)
+            .session(key)
             .and_then(|session| session.agent);
         let serving = serving.filter(|agent| self.conversation.is_staying(*agent));
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let is_busy = session.turn.is_some() || session.login.is_needed;
@@ -124,7 +117,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         let is_excused = self.phase(key) == Phase::Waiting || self.terminals.running(key) > 0;
-        let session = self.conversation.sessions.get_mut(&key);
+        let session = self.conversation.session_mut(key);
         let turn = session.and_then(|session| session.turn.as_mut());
         let Some(turn) = turn.filter(|turn| turn.clock.next == Some(token)) else {
             // It was a second of an earlier turn.
@@ -140,8 +133,7 @@ impl Model {
     pub(crate) fn send_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
         let agent = self
             .conversation
-            .sessions
-            .get(&key)
+            .session(key)
             .and_then(|session| session.agent);
         let Some(agent) = agent.filter(|agent| self.conversation.is_staying(*agent)) else {
             return;
@@ -150,7 +142,7 @@ impl Model {
             return;
         }
         self.conversation.ask_chosen_option(key, None, fx);
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let (Some(id), Some(turn)) = (&session.id, &mut session.turn) else {
@@ -164,11 +156,10 @@ impl Model {
         let shown = prompt.shown(&session.spec.cwd);
         self.workspace.turn_begins(key, &shown);
         // A command is sent alone: an agent may ignore the rest of such a prompt.
-        let is_command = (self.conversation.sessions.get(&key))
-            .is_some_and(|session| session.is_command(&prompt));
+        let is_command =
+            (self.conversation.session(key)).is_some_and(|session| session.is_command(&prompt));
         let feedback = (!is_command).then(|| self.take_feedback(key)).flatten();
-        let info = self.conversation.agents.get(&agent);
-        let takes = Takes::of(info.and_then(|agent| agent.info.as_ref()));
+        let takes = self.conversation.takes(agent);
         self.conversation.tell_left_out(key, &prompt, takes);
         let past = (!is_command)
             .then(|| self.conversation.take_past(key, takes.embedded))
@@ -180,8 +171,7 @@ impl Model {
         }
         if let Some(turn) = self
             .conversation
-            .sessions
-            .get_mut(&key)
+            .session_mut(key)
             .and_then(|s| s.turn.as_mut())
         {
             turn.spoke = false;
@@ -190,7 +180,7 @@ impl Model {
                 taken: String::new(),
             });
         }
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.session_mut(key) {
             session.login.keep(&prompt, feedback.as_deref());
         }
         // The user's text comes first: agents look there for a command and for a title.
@@ -204,7 +194,7 @@ impl Model {
         else {
             return;
         };
-        if let Some(session) = self.conversation.sessions.get_mut(&key)
+        if let Some(session) = self.conversation.session_mut(key)
             && let Some(turn) = &mut session.turn
         {
             turn.stage = TurnStage::Answer(request);
@@ -224,7 +214,7 @@ impl Model {
     fn cancel_turn(&mut self, key: SessionKey, had_uses: bool, fx: &mut Effects) {
         self.cancel_questions(key, fx);
         let mut of_subagents = self.conversation.subagent_cancels(key);
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
@@ -254,11 +244,7 @@ impl Model {
             turn.cancelled = true;
             session.transcript.cancel_tools();
             if let TurnStage::Answer(request) = turn.stage {
-                let session = key;
-                let job = TimerJob::Cancelled { session, request };
-                let token = self.conversation.jobs.timers.add(job);
-                let ms = CANCEL_MS;
-                fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+                self.conversation.limit_cancel(key, request, fx);
             }
         }
         self.terminals.kill_turn(key, fx);
@@ -266,7 +252,7 @@ impl Model {
 
     /// Reports that the agent has not answered the cancel of a turn.
     pub(crate) fn cancel_is_late(&mut self, key: SessionKey, request: u64, fx: &mut Effects) {
-        let session = self.conversation.sessions.get(&key);
+        let session = self.conversation.session(key);
         let turn = session.and_then(|session| session.turn.as_ref());
         let goes_on = |turn: &Turn| matches!(turn.stage, TurnStage::Answer(id) if id == request);
         if turn.is_some_and(goes_on) {
@@ -285,7 +271,7 @@ impl Model {
         result: Result<Value, RpcError>,
         fx: &mut Effects,
     ) {
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let is_asked = |stage: &TurnStage| matches!(stage, TurnStage::Answer(id) if *id == request);
@@ -322,7 +308,7 @@ impl Model {
         self.finish_turn(key, &reason, fx);
         if let Some(error) = refused {
             self.login_needed(agent, key, &error, fx);
-        } else if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        } else if let Some(session) = self.conversation.session_mut(key) {
             session.login.is_through();
         }
         self.next_prompt(key, fx);
@@ -331,17 +317,17 @@ impl Model {
     pub(crate) fn finish_turn(&mut self, key: SessionKey, reason: &str, fx: &mut Effects) {
         // What they change is the agent's, also after the turn.
         let is_left = self.conversation.working_subagents(key) > 0;
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let turn = session.turn.take();
         let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
         self.workspace.set_in_turn(key, is_left);
         self.view.turn_ends(key);
-        self.conversation.feedback_is_dirty = true;
         session.stop_reason = Some(reason.to_owned());
         session.transcript.end_turn();
         session.history.turn_ended(reason);
+        self.conversation.touch_feedback();
         self.tools.tools_turn_ends(key);
         self.terminals.end_turn(key, is_cancelled, fx);
         if turn.is_some_and(|turn| matches!(turn.stage, TurnStage::Answer(_))) && !is_left {
@@ -355,7 +341,7 @@ impl Model {
 
     /// Closes the window of a turn that has ended before its sub-agents, once none of them works.
     pub(crate) fn subagents_rest(&mut self, key: SessionKey, fx: &mut Effects) {
-        let session = self.conversation.sessions.get(&key);
+        let session = self.conversation.session(key);
         let is_over = session.is_some_and(|session| session.turn.is_none());
         let is_left = self.conversation.working_subagents(key) > 0;
         if is_over && !is_left && self.workspace.is_in_turn(key) {
@@ -382,16 +368,7 @@ impl Model {
             }
             return;
         }
-        let Some(state) = self.conversation.agents.get_mut(&agent) else {
-            return;
-        };
-        let creating = |call: &Call| matches!(call, Call::NewSession(_));
-        if state.pending.values().any(creating) && state.early.len() < EARLY_UPDATES {
-            state.early.push((id, update));
-        } else {
-            let line = format!("update for a session nobody here knows: {}", id.0);
-            fx.push(log(Level::Warn, line));
-        }
+        self.conversation.hold_update(agent, id, update, fx);
     }
 
     /// Applies the updates that arrived before the session's id was known.
@@ -402,19 +379,13 @@ impl Model {
         id: &SessionId,
         fx: &mut Effects,
     ) {
-        let Some(state) = self.conversation.agents.get_mut(&agent) else {
-            return;
-        };
-        let early = std::mem::take(&mut state.early);
-        let (mine, others): (Vec<_>, _) = early.into_iter().partition(|(session, _)| session == id);
-        state.early = others;
-        for (_, update) in mine {
+        for update in self.conversation.take_held_updates(agent, id) {
             self.apply_update(key, update, fx);
         }
     }
 
     fn apply_update(&mut self, key: SessionKey, update: Update, fx: &mut Effects) {
-        let Some(session) = self.conversation.sessions.get_mut(&key) else {
+        let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let Some(update) = session.opening.hold(update) else {
@@ -454,11 +425,7 @@ impl Model {
                 self.consult_again(key, &id, fx);
             }
             Update::Plan(entries) => {
-                let place = match session.turn {
-                    Some(_) => self.conversation.plan_place,
-                    None => PlanPlace::Transcript,
-                };
-                session.transcript.plan(entries, place);
+                self.conversation.plan(key, entries);
             }
             Update::Commands(commands) => {
                 session.commands = commands.into();

@@ -15,7 +15,7 @@ use crate::view::Shown;
 impl Model {
     /// Handles a window that shows other rows of a transcript.
     pub(crate) fn chat_seen(&mut self, session: SessionKey, rows: Range<usize>) {
-        if self.conversation.sessions.contains_key(&session) {
+        if self.conversation.session(session).is_some() {
             self.view.chat_seen(session, rows);
         }
     }
@@ -26,13 +26,13 @@ impl Model {
             return;
         };
         let asked = self.questions.front().and_then(|open| {
-            let session = self.conversation.sessions.get_mut(&open.session)?;
+            let session = self.conversation.session_mut(open.session)?;
             let (entry, tool) = session.transcript.tool_mut(open.tool.as_ref()?)?;
             Some((open.session, entry, tool.texts.next_code(number)?))
         });
         let found = asked.or_else(|| {
             self.view.chats().find_map(|(key, chat)| {
-                let session = self.conversation.sessions.get_mut(&key)?;
+                let session = self.conversation.session_mut(key)?;
                 let (entry, code) = chat.next_code(&mut session.transcript, number)?;
                 Some((key, entry, code))
             })
@@ -57,7 +57,7 @@ impl Model {
         let Some(shown) = self.view.take_highlighted(token) else {
             return;
         };
-        if let Some(session) = self.conversation.sessions.get_mut(&shown.session) {
+        if let Some(session) = self.conversation.session_mut(shown.session) {
             let (entry, number) = (shown.entry, shown.number);
             session.transcript.set_colours(entry, number, colours);
             let front = self.questions.front();

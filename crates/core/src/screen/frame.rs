@@ -31,20 +31,13 @@ impl Model {
     fn is_dirty(&self) -> bool {
         self.questions.is_dirty()
             || self.workspace.is_dirty()
-            || self.conversation.feedback_is_dirty
+            || self.conversation.is_dirty()
             || self.view.is_dirty()
             || self.terminals.is_dirty()
-            || self.conversation.sessions.values().any(|session| {
-                !session.transcript.dirty().is_empty()
-                    || session.transcript.plans.is_dirty()
-                    || session.queue.is_dirty()
-                    || session.attached.is_dirty()
-            })
             || self
                 .conversation
-                .sessions
-                .keys()
-                .any(|key| !self.view.has_title(*key, &self.chat_title(*key)))
+                .sessions()
+                .any(|(key, session)| !self.view.has_title(key, &self.chat_title(key, session)))
     }
 
     /// Composes the frame that the editor requested, or a slice of it.
@@ -65,14 +58,7 @@ impl Model {
         };
         self.chat_patches(composing.chats, &mut frame);
         self.view.frame_is_complete();
-        for (key, session) in &mut self.conversation.sessions {
-            if let Some(view) = session.transcript.plans.take_view() {
-                frame.patches.push(Patch::Plan {
-                    session: *key,
-                    view,
-                });
-            }
-        }
+        self.conversation.plan_patches(&mut frame);
         self.conversation.queue_patches(&mut frame);
         self.title_patches(&mut frame);
         self.conversation.attached_patches(&mut frame);
@@ -89,32 +75,32 @@ impl Model {
 
     /// Renders a slice of the first dirty chat; returns whether more is left.
     fn render_slice(&mut self, composing: &mut Composing) -> bool {
-        let is_dirty = |session: &&mut Session| !session.transcript.dirty().is_empty();
-        let mut sessions = self.conversation.sessions.iter_mut();
+        let is_dirty = |session: &Session| !session.transcript.dirty().is_empty();
+        let mut sessions = self.conversation.sessions_mut();
         let Some((key, session)) = sessions.find(|(_, session)| is_dirty(session)) else {
             return false;
         };
         let mut means = Means {
             budget: &mut composing.budget,
-            ops: composing.chats.entry(*key).or_default(),
+            ops: composing.chats.entry(key).or_default(),
             cwd: &session.spec.cwd,
         };
-        let chat = self.view.chat_mut(*key);
+        let chat = self.view.chat_mut(key);
         chat.render(&mut session.transcript, &mut means)
-            || sessions.any(|(_, session)| is_dirty(&session))
+            || sessions.any(|(_, session)| is_dirty(session))
     }
 
     fn chat_patches(&mut self, mut chats: BTreeMap<SessionKey, Ops>, frame: &mut Frame) {
-        for key in self.conversation.sessions.keys() {
-            let mut ops = chats.remove(key).unwrap_or_default();
-            if let Some(folds) = self.view.take_folds(*key) {
+        for (key, _) in self.conversation.sessions() {
+            let mut ops = chats.remove(&key).unwrap_or_default();
+            if let Some(folds) = self.view.take_folds(key) {
                 ops.set_folds(folds);
             }
             let ops = ops.into_ops();
             if !ops.is_empty() {
                 frame.patches.push(Patch::Chat {
-                    session: *key,
-                    life: self.view.chat_mut(*key).life(),
+                    session: key,
+                    life: self.view.chat_mut(key).life(),
                     ops,
                 });
             }
@@ -137,19 +123,15 @@ impl Model {
     }
 
     fn title_patches(&mut self, frame: &mut Frame) {
-        let keys: Vec<SessionKey> = self.conversation.sessions.keys().copied().collect();
-        for key in keys {
-            let title = self.chat_title(key);
+        for (key, session) in self.conversation.sessions() {
+            let title = self.chat_title(key, session);
             frame.patches.extend(self.view.title_patch(key, title));
         }
     }
 
     /// Returns the parts of the chat's window bar, the most important first: parts that do not fit
     /// are dropped from the end.
-    fn chat_title(&self, key: SessionKey) -> Vec<(OneLine, Group)> {
-        let Some(session) = self.conversation.sessions.get(&key) else {
-            return Vec::new();
-        };
+    fn chat_title(&self, key: SessionKey, session: &Session) -> Vec<(OneLine, Group)> {
         let phase = self.phase(key);
         let (word, group) = match phase {
             Phase::Starting => ("starting", "AcpToolPending"),

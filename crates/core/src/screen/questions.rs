@@ -17,8 +17,7 @@ impl Model {
         let question = self.questions.front()?;
         let agent = self
             .conversation
-            .sessions
-            .get(&question.session)?
+            .session(question.session)?
             .spec
             .name
             .as_str();

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::conversation::agent::Agent;
 use crate::conversation::info::{SessionInfo, ToolsInfo};
+use crate::conversation::session::Session;
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::model::Model;
 use crate::questions::permission::Permission;
@@ -19,15 +21,15 @@ use acp::Purpose;
 impl Model {
     /// Returns a snapshot of the current state.
     pub fn snapshot(&self) -> Snapshot {
-        let sessions = self.conversation.sessions.keys();
+        let sessions = self.conversation.sessions();
+        let agents = self.conversation.agents();
         let reviews = self.workspace.reviews().iter();
         Snapshot {
-            sessions: sessions.filter_map(|key| self.session_info(*key)).collect(),
-            agents: self
-                .conversation
-                .agents
-                .keys()
-                .filter_map(|key| self.agent_info(*key))
+            sessions: sessions
+                .map(|(key, session)| self.session_info(key, session))
+                .collect(),
+            agents: agents
+                .map(|(key, agent)| self.agent_info(key, agent))
                 .collect(),
             questions: self.question_infos(),
             reviews: reviews
@@ -44,23 +46,21 @@ impl Model {
         }
     }
 
-    fn agent_info(&self, key: AgentKey) -> Option<AgentInfo> {
-        let agent = self.conversation.agents.get(&key)?;
-        Some(AgentInfo {
+    fn agent_info(&self, key: AgentKey, agent: &Agent) -> AgentInfo {
+        AgentInfo {
             spec: agent.spec.clone(),
             state: agent.state,
             info: agent.info.clone(),
             sessions: self.conversation.sessions_of(key),
-        })
+        }
     }
 
-    fn session_info(&self, key: SessionKey) -> Option<SessionInfo> {
-        let session = self.conversation.sessions.get(&key)?;
+    fn session_info(&self, key: SessionKey, session: &Session) -> SessionInfo {
         let asked = self.questions.asked();
         let asked = asked.filter(|open| open.session == key);
         let (permissions, others): (Vec<_>, Vec<_>) =
             asked.partition(|open| open.permission().is_some());
-        Some(SessionInfo {
+        SessionInfo {
             session: key,
             id: session.id.clone(),
             agent: session.spec.name.clone(),
@@ -82,12 +82,12 @@ impl Model {
             title: session.title.clone(),
             follow: self.view.follow_mode(key),
             attached: session.labels().map(String::from).collect(),
-            files: self.conversation.listings.get(&session.spec.cwd),
-            prompts: self.conversation.recall.get(&session.spec.cwd),
+            files: self.conversation.files_in(&session.spec.cwd),
+            prompts: self.conversation.prompts_in(&session.spec.cwd),
             needs_login: session.login.is_needed,
             takes_images: self.conversation.takes_images(session),
             steering: self.conversation.can_steer(session),
-        })
+        }
     }
 
     fn question_infos(&self) -> Vec<QuestionInfo> {

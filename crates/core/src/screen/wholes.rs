@@ -26,7 +26,7 @@ impl Model {
     }
 
     fn whole(&self, key: SessionKey, whole: Whole) -> Option<WholeView> {
-        let session = self.conversation.sessions.get(&key)?;
+        let session = self.conversation.session(key)?;
         let entry = session.transcript.entries().get(whole.entry as usize)?;
         let name = |of: &str, title: &str| {
             let title: String = title.chars().take(MAX_NAME).collect();
@@ -59,7 +59,7 @@ impl Model {
     /// of the review.
     pub(crate) fn place_diffs(&mut self, key: SessionKey, entry: usize) {
         let (documents, reviews) = (self.workspace.documents(), self.workspace.reviews());
-        if let Some(session) = self.conversation.sessions.get_mut(&key) {
+        if let Some(session) = self.conversation.session_mut(key) {
             session.transcript.place_diffs(entry, |path| {
                 let document = documents.find(path).map(|(_, found)| found.text.clone());
                 document.or_else(|| Some(reviews.get(path)?.ledger.current().clone()))

@@ -225,9 +225,7 @@ fn questions_are_answered_when_their_session_ends() {
         w.holds(Part::Agents);
         w.happens(end());
         assert_eq!(w.answer("0"), &Ok(serde_json::from_str(CANCELLED).unwrap()));
-        if w.model.conversation.sessions.contains_key(&S1)
-            && w.model.conversation.agents.contains_key(&A1)
-        {
+        if w.model.conversation.session(S1).is_some() && w.model.conversation.agent(A1).is_some() {
             w.asks("1", "elicitation/create", &form("Still?"));
             assert_eq!(w.answer("1"), &Ok(serde_json::from_str(CANCELLED).unwrap()));
         }

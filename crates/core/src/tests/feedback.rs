@@ -51,7 +51,11 @@ fn row(w: &World, row: usize) -> Scope {
 
 /// Returns the chat's entries about what the next prompt reports, or a past one reported.
 fn along(w: &World) -> Vec<String> {
-    let entries = w.model.conversation.sessions[&S1]
+    let entries = w
+        .model
+        .conversation
+        .session(S1)
+        .unwrap()
         .transcript
         .entries()
         .iter();
@@ -220,7 +224,11 @@ fn a_reject_does_not_split_the_agents_message() {
         along(&w),
         ["1 rejected hunk in f: reported with the next prompt"]
     );
-    let entries = w.model.conversation.sessions[&S1]
+    let entries = w
+        .model
+        .conversation
+        .session(S1)
+        .unwrap()
         .transcript
         .entries()
         .iter();

@@ -64,7 +64,10 @@ fn twice_as_many_files_have_twice_as_many_effects() {
 fn the_report_of_many_rejects_is_made_once_a_frame() {
     let mut w = changed(5);
     let entries = |w: &World| {
-        w.model.conversation.sessions[&S1]
+        w.model
+            .conversation
+            .session(S1)
+            .unwrap()
             .transcript
             .entries()
             .len()

@@ -34,7 +34,7 @@ fn shown(transcript: &Transcript) -> Vec<Line> {
 /// Checks that the session's record restores the transcript it has now.
 #[track_caller]
 fn check_kept(w: &mut World, session: SessionKey) {
-    if let Some(session) = w.model.conversation.sessions.get_mut(&session) {
+    if let Some(session) = w.model.conversation.session_mut(session) {
         session.transcript.cancel_tools();
     }
     // Makes the core notice the change.
@@ -49,7 +49,7 @@ fn check_kept(w: &mut World, session: SessionKey) {
         }
     }
     w.settle();
-    let there = &w.model.conversation.sessions[&session];
+    let there = &w.model.conversation.session(session).unwrap();
     let Some(past) = w.records.past(session) else {
         assert_eq!(there.history_prompt(), None, "nothing is kept of a session");
         return;
@@ -188,7 +188,14 @@ fn texts(w: &World, session: SessionKey) -> String {
 fn goes_on(w: &mut World) {
     let agent = *w.agents.keys().next_back().unwrap();
     w.prompts_in(S2, "and on");
-    let id = w.model.conversation.sessions[&S2].id.clone().unwrap();
+    let id = w
+        .model
+        .conversation
+        .session(S2)
+        .unwrap()
+        .id
+        .clone()
+        .unwrap();
     let said = json!({ "sessionUpdate": "agent_message_chunk",
         "content": { "type": "text", "text": "Two." } });
     w.notifies(
@@ -554,7 +561,7 @@ proptest! {
             life.live(step);
         }
         let mut w = life.rests();
-        let sessions: Vec<SessionKey> = w.model.conversation.sessions.keys().copied().collect();
+        let sessions: Vec<SessionKey> = w.model.conversation.sessions().map(|(key, _)| key).collect();
         for session in sessions {
             check_kept(&mut w, session);
         }

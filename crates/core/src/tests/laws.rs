@@ -37,21 +37,21 @@ pub fn check_model(model: &Model) {
             );
         }
     }
-    for (key, session) in &model.conversation.sessions {
+    for (key, session) in model.conversation.sessions() {
         let served = session
             .agent
-            .is_none_or(|agent| model.conversation.agents.contains_key(&agent));
+            .is_none_or(|agent| model.conversation.agent(agent).is_some());
         assert!(served, "{key:?} waits for an agent that is gone");
         if let Some(turn) = &session.turn {
             let agent = session
                 .agent
-                .and_then(|agent| model.conversation.agents.get(&agent));
+                .and_then(|agent| model.conversation.agent(agent));
             let waits = agent.is_some_and(|agent| match &turn.stage {
                 TurnStage::Checkpoint(prompt) => {
                     let mut fetched = prompt.along().filter_map(Attachment::asked);
-                    model.workspace.awaits_checkpoint(*key)
+                    model.workspace.awaits_checkpoint(key)
                         || agent.state == AgentState::Leaving
-                        || fetched.any(|id| model.conversation.jobs.is_fetching(id))
+                        || fetched.any(|id| model.conversation.jobs().is_fetching(id))
                 }
                 TurnStage::Answer(request) => agent.pending.contains_key(request),
             });
@@ -62,7 +62,7 @@ pub fn check_model(model: &Model) {
     for open in model.questions.iter() {
         assert!(waits(model, &open.asker), "{open:?} has nobody who asks");
         assert!(
-            model.conversation.sessions.contains_key(&open.session),
+            model.conversation.session(open.session).is_some(),
             "{open:?} has no session"
         );
     }
@@ -71,7 +71,7 @@ pub fn check_model(model: &Model) {
 /// Returns whether the asker of a question still exists.
 fn waits(model: &Model, asker: &Asker) -> bool {
     match asker {
-        Asker::Agent(agent, _) => model.conversation.agents.contains_key(agent),
+        Asker::Agent(agent, _) => model.conversation.agent(*agent).is_some(),
         Asker::Tool(id, _) => model.tools.is_open(*id),
     }
 }
@@ -79,21 +79,20 @@ fn waits(model: &Model, asker: &Asker) -> bool {
 /// Checks that at most one request opens each session, and that session ids are unique per agent
 /// name.
 fn check_openings(model: &Model) {
-    for (key, session) in &model.conversation.sessions {
-        for (agent, state) in &model.conversation.agents {
-            let is_its = session.agent == Some(*agent);
+    for (key, session) in model.conversation.sessions() {
+        for (agent, state) in model.conversation.agents() {
+            let is_its = session.agent == Some(agent);
             // Answers of an agent that is shutting down are ignored.
             if state.state != AgentState::Leaving {
                 let calls = state.pending.values();
-                let asked = calls.filter(|call| call.opens() == Some(*key)).count();
+                let asked = calls.filter(|call| call.opens() == Some(key)).count();
                 let want = usize::from(is_its && session.opening.is_asked());
                 assert_eq!(asked, want, "{key:?} is opened by {agent:?}");
             }
         }
         let mut others = model
             .conversation
-            .sessions
-            .iter()
+            .sessions()
             .filter(|(other, _)| *other != key);
         let shared = others
             .find(|(_, other)| other.id == session.id && other.spec.name == session.spec.name);
@@ -218,7 +217,7 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
 /// Checks the invariants that hold when no work is pending.
 pub fn check_rest(world: &mut World) {
     check_screen(world);
-    let mut left = world.model.conversation.jobs.left();
+    let mut left = world.model.conversation.jobs().left();
     left.extend(world.model.workspace.jobs().left());
     left.extend(
         world
@@ -237,7 +236,12 @@ pub fn check_rest(world: &mut World) {
     check_answered(world, "at rest");
     world.calls.check(&world.model, "at rest");
     check_kept(world);
-    let sessions: Vec<SessionKey> = world.model.conversation.sessions.keys().copied().collect();
+    let sessions: Vec<SessionKey> = world
+        .model
+        .conversation
+        .sessions()
+        .map(|(key, _)| key)
+        .collect();
     for session in sessions {
         world.happens(Event::Session(SessionEvent::Close { session }));
     }
@@ -246,7 +250,7 @@ pub fn check_rest(world: &mut World) {
     let is_timed = world.model.tools.has_timers();
     assert!(!is_timed, "a call that is over is timed");
     assert!(
-        world.model.conversation.agents.is_empty(),
+        world.model.conversation.agents().next().is_none(),
         "an agent that serves no session"
     );
     assert!(world.editor.permission.is_none());
@@ -302,8 +306,8 @@ fn check_answered(world: &World, when: &str) {
 
 /// Checks that the screen shows the model, and that nothing is dirty.
 fn check_screen(world: &mut World) {
-    for (key, session) in &world.model.conversation.sessions {
-        let shown = world.editor.chats.get(key);
+    for (key, session) in world.model.conversation.sessions() {
+        let shown = world.editor.chats.get(&key);
         let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
         let (lines, folds) = shown.unwrap_or_default();
         // The transcript does not tell whether its last message is complete.
@@ -380,8 +384,8 @@ fn check_screen(world: &mut World) {
             .collect();
         assert_eq!(shown, want, "the hunks in {}", buffer.path.display());
     }
-    for (key, session) in &world.model.conversation.sessions {
-        let shown = world.editor.queues.get(key);
+    for (key, session) in world.model.conversation.sessions() {
+        let shown = world.editor.queues.get(&key);
         let shown = shown.map_or(&[][..], |view| &view.ids);
         let waiting = session.queue.infos();
         assert!(shown.iter().eq(waiting.iter().map(|info| &info.id)));

@@ -439,7 +439,10 @@ fn updates_before_the_sessions_id_are_shown_in_it() {
     w.goes_on();
     assert_eq!(w.chat(), "Welcome");
     assert_eq!(
-        w.model.conversation.sessions[&S1]
+        w.model
+            .conversation
+            .session(S1)
+            .unwrap()
             .options
             .id_of(Purpose::Mode),
         Some("plan")

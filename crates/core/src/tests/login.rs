@@ -267,7 +267,15 @@ fn given() -> World {
 fn a_key_is_passed_to_new_and_later_processes() {
     let mut w = given();
     let key = ("BOT_KEY".to_owned(), "hush".to_owned());
-    assert!(w.model.conversation.agents[&A2].spec.env.contains(&key));
+    assert!(
+        w.model
+            .conversation
+            .agent(A2)
+            .unwrap()
+            .spec
+            .env
+            .contains(&key)
+    );
     w.goes_on();
     w.saw(&[
         "a2 <- initialize",
@@ -278,7 +286,7 @@ fn a_key_is_passed_to_new_and_later_processes() {
     ]);
     w.opens(2, "bot");
     w.saw(&["a2 <- session/new /p", "session 2 started"]);
-    assert!(!format!("{:?}", w.model.conversation.logins).contains("hush"));
+    assert!(!format!("{:?}", w.model.conversation.logins()).contains("hush"));
 }
 
 #[test]
@@ -338,7 +346,15 @@ fn logging_out_calls_the_agent_and_drops_typed_keys() {
         w.chat()
             .contains("What you have typed to log in is forgotten.")
     );
-    assert!(w.model.conversation.sessions[&S1].spec.env.is_empty());
+    assert!(
+        w.model
+            .conversation
+            .session(S1)
+            .unwrap()
+            .spec
+            .env
+            .is_empty()
+    );
     w.happens(Event::Session(SessionEvent::Logout { session: S1 }));
     w.saw(&["Warn: The agent \"bot\" has no log-out: use its own command in a terminal."]);
     let mut w = waiting();

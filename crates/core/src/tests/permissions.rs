@@ -174,7 +174,7 @@ fn questions_are_answered_when_their_session_ends() {
             &Ok(json!({ "outcome": { "outcome": "cancelled" } }))
         );
         // Questions of an agent that is shutting down are answered the same way.
-        if w.model.conversation.sessions.contains_key(&session) {
+        if w.model.conversation.session(session).is_some() {
             w.asks("1", "session/request_permission", &question(&tool("b")));
         }
         assert!(w.editor.permission.is_none());

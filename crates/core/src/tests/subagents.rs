@@ -252,12 +252,15 @@ fn a_sub_agents_session_is_a_call_of_the_session_that_started_it() {
     let title = json!({ "sessionUpdate": "session_info_update", "title": "Not this" });
     of(&mut w, "c", title);
     assert!(
-        w.model.conversation.sessions[&S1]
+        w.model
+            .conversation
+            .session(S1)
+            .unwrap()
             .options
             .shown()
             .is_empty()
     );
-    assert_eq!(w.model.conversation.sessions[&S1].title, None);
+    assert_eq!(w.model.conversation.session(S1).unwrap().title, None);
     assert_eq!(
         lines(&w),
         [

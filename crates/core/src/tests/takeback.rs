@@ -25,7 +25,11 @@ fn a_request_is_cancelled_once_and_its_answer_ignored() {
     w.settle();
     let answer = w.usual_answer("initialize");
     w.answers(A1, "initialize", Ok(answer));
-    let id = *w.model.conversation.agents[&A1]
+    let id = *w
+        .model
+        .conversation
+        .agent(A1)
+        .unwrap()
         .pending
         .keys()
         .next()
@@ -35,8 +39,7 @@ fn a_request_is_cancelled_once_and_its_answer_ignored() {
     assert_eq!(call, Some(Call::NewSession(S1)));
     w.model
         .conversation
-        .sessions
-        .get_mut(&S1)
+        .session_mut(S1)
         .unwrap()
         .opening
         .close();
@@ -55,8 +58,8 @@ fn a_request_is_cancelled_once_and_its_answer_ignored() {
     w.time_passes();
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "s1" })));
     w.saw(&[]);
-    assert_eq!(w.model.conversation.sessions[&S1].id, None);
-    assert!(w.model.conversation.agents[&A1].given_up.is_empty());
+    assert_eq!(w.model.conversation.session(S1).unwrap().id, None);
+    assert!(w.model.conversation.agent(A1).unwrap().given_up.is_empty());
 }
 
 const TAKEN_BACK: &str = "error -32800: \"The request was cancelled\"";

@@ -60,7 +60,7 @@ impl Conversation {
     }
 
     /// Answers the deletions for which all answers have arrived.
-    pub(crate) fn tell_deletions(&mut self, fx: &mut Effects) {
+    pub(super) fn tell_deletions(&mut self, fx: &mut Effects) {
         let deletions = std::mem::take(&mut self.past.deletions);
         for (number, deletion) in deletions {
             let is_agents_gone = matches!(&deletion.agents, Some((_, Some(Ok(())))));

@@ -121,6 +121,14 @@ impl Conversation {
         }
     }
 
+    /// Writes all remaining entries of all sessions.
+    pub(crate) fn finish_history(&mut self, fx: &mut Effects) {
+        for session in self.sessions.values_mut() {
+            session.transcript.news.settle_all();
+        }
+        self.keep_history(fx);
+    }
+
     /// Writes all remaining entries of a session that is closed, complete or not.
     pub(crate) fn end_history(&self, key: SessionKey, session: &mut Session, fx: &mut Effects) {
         if !self.past.is_off {

@@ -96,7 +96,7 @@ impl Conversation {
     }
 
     /// Answers the lists for which all agents have answered.
-    pub(crate) fn tell_listings(&mut self, fx: &mut Effects) {
+    pub(super) fn tell_listings(&mut self, fx: &mut Effects) {
         let is_done = |listing: &Listing| listing.kept.is_some() && listing.asked.is_empty();
         let all = self.past.listings.iter();
         let done: Vec<u32> = all

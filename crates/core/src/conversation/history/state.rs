@@ -51,9 +51,9 @@ pub enum HistoryJob {
 #[derive(Debug, Default)]
 pub struct Pasts {
     /// The user has turned records off.
-    pub(crate) is_off: bool,
-    pub(crate) listings: BTreeMap<u32, Listing>,
-    pub(crate) deletions: BTreeMap<u32, Deletion>,
+    pub(super) is_off: bool,
+    pub(super) listings: BTreeMap<u32, Listing>,
+    pub(super) deletions: BTreeMap<u32, Deletion>,
 }
 
 /// A session whose deletion is pending.

@@ -90,7 +90,7 @@ impl Model {
 
     /// Resolves a path against the session's folder.
     fn absolute(&self, key: SessionKey, path: PathBuf) -> PathBuf {
-        match self.conversation.sessions.get(&key) {
+        match self.conversation.session(key) {
             Some(session) => session.spec.cwd.join(path),
             None => path,
         }

@@ -19,7 +19,7 @@ impl Model {
         let Some(session) = self.tools.get(id).map(|of| of.session) else {
             return;
         };
-        let Some(state) = self.conversation.sessions.get(&session) else {
+        let Some(state) = self.conversation.session(session) else {
             return;
         };
         let cwd = &state.spec.cwd;

@@ -13,7 +13,7 @@ impl Model {
     /// Returns the agent's entry for a call that has none.
     pub(super) fn find_twin(&self, id: ToolUseId) -> Option<ToolCallId> {
         let of = self.tools.get(id).filter(|of| of.entry.is_none())?;
-        let session = self.conversation.sessions.get(&of.session)?;
+        let session = self.conversation.session(of.session)?;
         let entries = session.transcript.entries().iter();
         let calls = entries.filter_map(|entry| match entry {
             Entry::Tool(tool) => Some(&**tool),
@@ -33,19 +33,18 @@ impl Model {
     pub(crate) fn meet_twin(&mut self, key: SessionKey, patch: &mut ToolCallPatch) {
         let transcript = self
             .conversation
-            .sessions
-            .get(&key)
+            .session(key)
             .map(|session| &session.transcript);
         let Some(transcript) = transcript else {
             return;
         };
         if transcript.find_tool(&patch.id).is_none()
             && let Some(entry) = self.tools.take_twin(key, patch)
-            && let Some(session) = self.conversation.sessions.get_mut(&key)
+            && let Some(session) = self.conversation.session_mut(key)
         {
             session.transcript.call_also(patch.id.clone(), &entry);
         }
-        let session = self.conversation.sessions.get(&key);
+        let session = self.conversation.session(key);
         let entry = session.and_then(|session| session.transcript.find_tool(&patch.id));
         if let Some(entry) = entry {
             self.tools.leave_ours(key, patch, entry.raw_input.as_ref());

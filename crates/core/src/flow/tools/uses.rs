@@ -23,7 +23,7 @@ impl Model {
         name: String,
         _fx: &mut Effects,
     ) {
-        if self.tools.get(id).is_some() || !self.conversation.sessions.contains_key(&session) {
+        if self.tools.get(id).is_some() || self.conversation.session(session).is_none() {
             return;
         }
         self.tools.begin(id, session, name);
@@ -63,8 +63,7 @@ impl Model {
         self.show_use(id, ToolStatus::Pending, None);
         if let Some(turn) = self
             .conversation
-            .sessions
-            .get_mut(&session)
+            .session_mut(session)
             .and_then(|session| session.turn.as_mut())
         {
             turn.spoke = true;
@@ -86,7 +85,7 @@ impl Model {
 
     /// Returns whether a session's agent may call tools now.
     fn takes_tool_uses(&self, key: SessionKey) -> bool {
-        let Some(session) = self.conversation.sessions.get(&key) else {
+        let Some(session) = self.conversation.session(key) else {
             return false;
         };
         let is_cancelled = session.turn.as_ref().is_some_and(|turn| turn.cancelled);
@@ -108,8 +107,7 @@ impl Model {
         let arguments = of.arguments.clone().unwrap_or_default();
         let roots = self
             .conversation
-            .sessions
-            .get(&session)
+            .session(session)
             .map(|of| of.roots.clone());
         self.show_use(id, ToolStatus::InProgress, None);
         self.tools.mind_the_clock(id, fx);

@@ -23,7 +23,7 @@ impl Model {
     }
 
     fn is_at_work(&self, key: SessionKey) -> bool {
-        let session = self.conversation.sessions.get(&key);
+        let session = self.conversation.session(key);
         session.is_some_and(|session| session.turn.is_some())
     }
 
@@ -37,7 +37,7 @@ impl Model {
 
     fn follow_view(&self, key: SessionKey) -> FollowView {
         let trail = self.view.trail(key);
-        let (Some(trail), Some(session)) = (trail, self.conversation.sessions.get(&key)) else {
+        let (Some(trail), Some(session)) = (trail, self.conversation.session(key)) else {
             return FollowView::default();
         };
         let buffer =

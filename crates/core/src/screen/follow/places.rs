@@ -20,7 +20,7 @@ use acp::{ToolCallId, ToolContent, ToolKind};
 impl Model {
     /// Moves the agent to the place that a tool call names for the first time.
     pub(crate) fn follow_tool(&mut self, key: SessionKey, id: &ToolCallId) {
-        let Some(session) = self.conversation.sessions.get(&key) else {
+        let Some(session) = self.conversation.session(key) else {
             return;
         };
         let Some(tool) = session.transcript.find_tool(id) else {
@@ -101,10 +101,9 @@ impl Model {
             after,
         } = edit;
         let (key, before) = (*key, before.as_ref());
-        let (Some(path), Some(session)) = (
-            self.place_of(key, path),
-            self.conversation.sessions.get(&key),
-        ) else {
+        let (Some(path), Some(session)) =
+            (self.place_of(key, path), self.conversation.session(key))
+        else {
             return;
         };
         let mut tools = session.transcript.entries().iter().rev();
@@ -142,7 +141,7 @@ impl Model {
 
     /// Returns the absolute path of a file that an agent has named, if the session may access it.
     fn place_of(&self, key: SessionKey, path: &Path) -> Option<PathBuf> {
-        let cwd = &self.conversation.sessions.get(&key)?.spec.cwd;
+        let cwd = &self.conversation.session(key)?.spec.cwd;
         let path = normalized(&cwd.join(path));
         self.workspace
             .check_root(key, &path)

@@ -85,7 +85,7 @@ impl Model {
 
     fn session_line(&self, key: SessionKey) -> Line {
         let mut line = LineOf::default();
-        match self.conversation.sessions.get(&key) {
+        match self.conversation.session(key) {
             Some(session) => {
                 line.put(&session.spec.name, "AcpTitle");
                 if let Some(title) = &session.title {

@@ -160,7 +160,7 @@ fn the_mode_is_announced_and_starts_as_configured() {
     toggle(&mut w);
     w.saw(&["Info: No window follows the agent now."]);
     assert!(!w.editor.titles[&S1].contains("following"));
-    let limits = w.model.conversation.limits;
+    let limits = w.model.conversation.limits();
     w.happens(Event::Configure {
         rules: Default::default(),
         limits,

@@ -228,7 +228,7 @@ fn a_file_shows_its_proposals_when_it_is_opened() {
 #[test]
 fn a_disabled_preview_is_not_drawn() {
     let mut w = asked(OLD, &[diff(F, Some(OLD), NEW)]);
-    let limits = w.model.conversation.limits;
+    let limits = w.model.conversation.limits();
     w.happens(Event::Configure {
         rules: Default::default(),
         limits,

@@ -110,16 +110,9 @@ impl Story {
 
     /// Returns the current session, its agent and its id.
     fn session(&self) -> (SessionKey, AgentKey, String) {
-        let key = self
-            .w
-            .model
-            .conversation
-            .sessions
-            .keys()
-            .next_back()
-            .copied();
-        let key = key.unwrap_or(S1);
-        let session = self.w.model.conversation.sessions.get(&key);
+        let last = self.w.model.conversation.sessions().last();
+        let key = last.map_or(S1, |(key, _)| key);
+        let session = self.w.model.conversation.session(key);
         let last = self.w.agents.keys().next_back().copied();
         let agent = session.and_then(|session| session.agent).or(last);
         let id = session.and_then(|session| session.id.as_ref());

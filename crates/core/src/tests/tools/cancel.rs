@@ -63,7 +63,7 @@ fn calls_end_with_their_turn_or_agent() {
             w.log
         );
         w.tool_is_done(1, "late");
-        if w.model.conversation.sessions.contains_key(&session) {
+        if w.model.conversation.session(session).is_some() {
             assert_eq!(
                 w.chat().matches("  cancelled").count(),
                 3,

@@ -28,7 +28,11 @@ impl World {
 
     /// Returns the tool calls of the chat: title, status, input.
     fn entries(&self) -> Vec<String> {
-        let entries = self.model.conversation.sessions[&S1]
+        let entries = self
+            .model
+            .conversation
+            .session(S1)
+            .unwrap()
             .transcript
             .entries()
             .iter();
@@ -231,7 +235,7 @@ fn an_agents_update_does_not_overwrite_a_call() {
         "rawInput": { "a": 2 },
     }));
     let tool = |id: &str| {
-        let transcript = &w.model.conversation.sessions[&S1].transcript;
+        let transcript = &w.model.conversation.session(S1).unwrap().transcript;
         transcript
             .find_tool(&ToolCallId(id.into()))
             .unwrap()
@@ -252,7 +256,7 @@ fn updates_of_the_announced_call_apply_to_the_entry() {
         "sessionUpdate": "tool_call", "toolCallId": "child", "title": "Below",
         "_meta": { "claudeCode": { "parentToolUseId": "t" } },
     }));
-    let transcript = &w.model.conversation.sessions[&S1].transcript;
+    let transcript = &w.model.conversation.session(S1).unwrap().transcript;
     assert_eq!(transcript.family().parent(2), Some(1));
     w.happens(Event::Tool(ToolEvent::GivenUp { id: id(1) }));
 }

@@ -1,5 +1,0 @@
-//! Records of sessions, where other rooms have a part in them.
-
-mod keep;
-mod past;
-mod reopen;
