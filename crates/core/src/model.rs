@@ -26,25 +26,13 @@ impl Model {
     /// Returns whether an agent works on a prompt.
     pub fn is_working(&self) -> bool {
         let mut sessions = self.conversation.sessions();
-        sessions.any(|(_, session)| session.turn.is_some())
+        sessions.any(|(_, session)| session.is_in_turn())
     }
 
     pub fn phase(&self, key: SessionKey) -> Phase {
-        let Some(session) = self.conversation.session(key) else {
-            return Phase::Dead;
-        };
-        if session.history.is_looked_for {
-            Phase::Starting
-        } else if session.agent.is_none() {
-            Phase::Dead
-        } else if self.questions.wait_in(key) || session.login.is_needed {
-            Phase::Waiting
-        } else if session.turn.is_some() {
-            Phase::Running
-        } else if !session.opening.is_open() {
-            Phase::Starting
-        } else {
-            Phase::Idle
-        }
+        let session = self.conversation.session(key);
+        session.map_or(Phase::Dead, |session| {
+            session.phase(self.questions.wait_in(key))
+        })
     }
 }

@@ -210,8 +210,7 @@ fn session_event(model: &mut Model, event: SessionEvent, fx: &mut Effects) {
             origin,
             reach,
         } => {
-            let mut opened = Session::new(*spec, roots, project, origin);
-            opened.reach = reach;
+            let opened = Session::new(*spec, roots, project, origin, reach);
             model.open(session, opened, fx);
             model.conversation.recall(session, fx);
         }
@@ -521,7 +520,7 @@ fn agent_request(
                         session: key,
                         folder: &found.spec.cwd,
                         is_leaving,
-                        is_in_turn: found.turn.is_some(),
+                        is_in_turn: found.is_in_turn(),
                     };
                     model.terminals.request(&caller, call, fx);
                 }

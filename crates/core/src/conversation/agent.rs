@@ -30,16 +30,16 @@ pub struct Agent {
     pub state: AgentState,
     pub info: Option<Initialized>,
     /// The client's requests without a response.
-    pub pending: HashMap<u64, Call>,
+    pub(super) pending: HashMap<u64, Call>,
     /// The client's cancelled requests, which may still be answered.
-    pub given_up: HashSet<u64>,
-    pub next_id: u64,
+    pub(super) given_up: HashSet<u64>,
+    pub(super) next_id: u64,
     /// Updates for sessions whose id is not known yet: they may precede the answer to
     /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a log line.
-    pub early: Vec<(SessionId, Update)>,
+    pub(super) early: Vec<(SessionId, Update)>,
     /// Permissions of such sessions, held likewise.
-    pub early_permissions: Vec<PermissionRequest>,
-    pub subagents: SubAgents,
+    pub(super) early_permissions: Vec<PermissionRequest>,
+    pub(super) subagents: SubAgents,
 }
 
 impl Agent {
@@ -56,10 +56,20 @@ impl Agent {
             subagents: SubAgents::default(),
         }
     }
+
+    #[cfg(test)]
+    pub(crate) fn pending(&self) -> &HashMap<u64, Call> {
+        &self.pending
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_given_up(&self) -> bool {
+        !self.given_up.is_empty()
+    }
 }
 
 /// How many updates, and permissions, are kept for sessions that are being created.
-pub const EARLY_UPDATES: usize = 1000;
+pub(super) const EARLY_UPDATES: usize = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentState {

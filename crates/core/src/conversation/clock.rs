@@ -17,14 +17,14 @@ const LONG: u32 = 60;
 #[derive(Debug, Default)]
 pub struct Clock {
     /// The timer of the next second.
-    pub next: Option<Token<reply::Timer>>,
+    pub(super) next: Option<Token<reply::Timer>>,
     ran: u32,
     silent: u32,
 }
 
 impl Clock {
     /// Counts a second. An agent that waits for something else is not silent.
-    pub(crate) fn tick(&mut self, is_waiting: bool) {
+    pub(super) fn tick(&mut self, is_waiting: bool) {
         self.ran = self.ran.saturating_add(1);
         self.silent = match is_waiting {
             true => 0,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::conversation::Conversation;
 use crate::conversation::attachment::{Fetch, Takes, whole};
 use crate::conversation::complete::Files;
-use crate::conversation::session::{Session, TurnStage};
+use crate::conversation::session::Session;
 use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
@@ -37,10 +37,6 @@ pub struct Attached {
 }
 
 impl Attached {
-    pub fn items(&self) -> &[Attachment] {
-        &self.items
-    }
-
     pub fn is_dirty(&self) -> bool {
         self.is_dirty
     }
@@ -338,21 +334,6 @@ impl Conversation {
 }
 
 impl Session {
-    /// Returns the prompt that waits to be sent.
-    fn outgoing(&self) -> Option<&Prompt> {
-        match &self.turn.as_ref()?.stage {
-            TurnStage::Checkpoint(prompt) => Some(prompt),
-            TurnStage::Answer(_) => None,
-        }
-    }
-
-    fn outgoing_mut(&mut self) -> Option<&mut Prompt> {
-        match &mut self.turn.as_mut()?.stage {
-            TurnStage::Checkpoint(prompt) => Some(prompt),
-            TurnStage::Answer(_) => None,
-        }
-    }
-
     /// Returns the names of the attachments.
     pub fn labels(&self) -> impl Iterator<Item = OneLine> {
         let items = self.attached.items.iter();

@@ -76,6 +76,22 @@ impl Conversation {
         Ok(self.sessions_of(agent))
     }
 
+    /// Returns the process that serves a session, unless it was asked to end.
+    pub(crate) fn serving(&self, key: SessionKey) -> Option<AgentKey> {
+        let agent = self.sessions.get(&key)?.agent;
+        agent.filter(|agent| self.is_staying(*agent))
+    }
+
+    /// Ends the use of a shared process by a session: it gets one of its own.
+    pub(crate) fn part(&mut self, key: SessionKey) {
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.is_alone = true;
+            let text = "The agent takes no further session in the process that runs: this one gets \
+                        a process of its own.";
+            session.transcript.notice(Level::Info, text);
+        }
+    }
+
     /// Returns what an agent has said about itself.
     pub(crate) fn info(&self, agent: AgentKey) -> Option<&Initialized> {
         self.agents.get(&agent)?.info.as_ref()

@@ -15,6 +15,7 @@ pub(crate) mod composer;
 pub(crate) mod connection;
 pub mod event;
 pub mod family;
+mod feedback;
 pub mod history;
 pub mod info;
 pub(crate) mod jobs;
@@ -34,10 +35,12 @@ pub(crate) mod replay;
 pub(crate) mod requests;
 pub(crate) mod retold;
 pub mod session;
+mod setup;
 mod steering;
 pub mod subagents;
 pub(crate) mod takeback;
 pub mod transcript;
+mod turn;
 pub mod usage;
 
 use std::collections::BTreeMap;
@@ -109,16 +112,6 @@ impl Conversation {
 
     pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
-    }
-
-    /// Marks the reports of rejections as outdated.
-    pub(crate) fn touch_feedback(&mut self) {
-        self.feedback_is_dirty = true;
-    }
-
-    /// Returns whether the reports of rejections are outdated, and marks them as current.
-    pub(crate) fn take_feedback_dirty(&mut self) -> bool {
-        std::mem::take(&mut self.feedback_is_dirty)
     }
 
     /// Returns whether the next frame has a change to draw.

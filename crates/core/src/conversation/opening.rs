@@ -105,6 +105,25 @@ impl Opening {
 }
 
 impl Session {
+    /// Handles the agent's answer that the session is open; returns whether it existed before, and
+    /// what the agent has replayed of it.
+    pub(crate) fn opened(&mut self, id: SessionId) -> (bool, Option<Replay>) {
+        self.id = Some(id);
+        match std::mem::replace(&mut self.opening.stage, OpeningStage::Open) {
+            OpeningStage::New(instead) => {
+                self.opening.has_past = false;
+                self.opening.is_refused = false;
+                self.history.is_to_be_told = instead.is_some();
+                if let Some(text) = instead {
+                    self.transcript.notice(Level::Warn, text);
+                }
+                (false, None)
+            }
+            OpeningStage::Loading { replay, .. } => (true, replay),
+            OpeningStage::Resuming | OpeningStage::Open | OpeningStage::Closed => (true, None),
+        }
+    }
+
     /// Returns how to open the session with an agent of these abilities.
     pub(crate) fn ask(&mut self, can: SessionAbilities) -> Ask {
         let is_here = self.transcript.has_conversation();

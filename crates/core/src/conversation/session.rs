@@ -14,58 +14,60 @@ use crate::conversation::queue::Queue;
 use crate::conversation::reach::Reach;
 use crate::conversation::transcript::Transcript;
 use crate::conversation::usage::Usage;
+use crate::questions::permission::Decision;
+use crate::spine::effect::Level;
 use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::AgentKey;
 use crate::workspace::Folders;
-use acp::{self, SessionId};
+use acp::{self, CompactionPatch, SessionId, ToolStatus};
 
 #[derive(Debug)]
 pub struct Session {
     pub spec: AgentSpec,
     pub roots: Vec<PathBuf>,
     /// The root of its project.
-    pub project: PathBuf,
+    pub(super) project: PathBuf,
     /// The process that serves it; `None` if that has ended.
     pub agent: Option<AgentKey>,
     /// The agent's id for it, kept while no process serves it.
     pub id: Option<SessionId>,
     /// It has a separate process.
-    pub is_alone: bool,
+    pub(super) is_alone: bool,
     pub login: Login,
-    pub reach: Reach,
+    pub(super) reach: Reach,
     pub opening: Opening,
     pub transcript: Transcript,
-    pub(crate) history: Keeping,
-    pub turn: Option<Turn>,
+    pub(super) history: Keeping,
+    pub(super) turn: Option<Turn>,
     /// Prompts that wait for the session to be ready or for the turn to end.
     pub queue: Queue,
     /// The transcript entry that shows the rejections to report with the next prompt.
-    pub along: Option<usize>,
+    pub(super) along: Option<usize>,
     /// The attachments of the next prompt.
-    pub attached: Attached,
+    pub(super) attached: Attached,
     pub stop_reason: Option<String>,
     pub options: Options,
     pub title: Option<String>,
-    pub compactions: Compactions,
+    pub(super) compactions: Compactions,
     pub usage: Option<Usage>,
     pub commands: Arc<[acp::Command]>,
 }
 
 /// A prompt and the agent's answer.
 #[derive(Debug)]
-pub struct Turn {
-    pub stage: TurnStage,
-    pub cancelled: bool,
+pub(super) struct Turn {
+    pub(super) stage: TurnStage,
+    pub(super) cancelled: bool,
     /// The agent has sent output: a chunk, a tool call or a plan.
-    pub spoke: bool,
-    pub clock: Clock,
+    pub(super) spoke: bool,
+    pub(super) clock: Clock,
     /// The expected echo of the prompt; `None` once other text in the user's name has arrived.
-    pub echo: Option<Echo>,
+    pub(super) echo: Option<Echo>,
 }
 
 /// The event a turn waits for.
 #[derive(Debug)]
-pub enum TurnStage {
+pub(super) enum TurnStage {
     /// A checkpoint; then the prompt is sent.
     Checkpoint(Box<Prompt>),
     /// The answer to this request.
@@ -74,7 +76,7 @@ pub enum TurnStage {
 
 /// A prompt that the agent may echo: the part still expected, and the part removed so far.
 #[derive(Debug)]
-pub struct Echo {
+pub(super) struct Echo {
     pub rest: String,
     pub taken: String,
 }
@@ -102,7 +104,13 @@ impl Phase {
 }
 
 impl Session {
-    pub fn new(spec: AgentSpec, roots: Vec<PathBuf>, project: PathBuf, origin: Origin) -> Self {
+    pub fn new(
+        spec: AgentSpec,
+        roots: Vec<PathBuf>,
+        project: PathBuf,
+        origin: Origin,
+        reach: Reach,
+    ) -> Self {
         let options = Options::with(&spec.defaults, &spec.remembered);
         Self {
             spec,
@@ -116,7 +124,7 @@ impl Session {
                 Origin::Past { id } => Some(id),
             },
             login: Login::default(),
-            reach: Reach::default(),
+            reach,
             transcript: Transcript::default(),
             history: Keeping::default(),
             turn: None,
@@ -130,6 +138,61 @@ impl Session {
             usage: None,
             commands: Arc::default(),
         }
+    }
+
+    /// Returns the session's phase; `is_asked` says whether a question of it waits for the user.
+    pub fn phase(&self, is_asked: bool) -> Phase {
+        if self.history.is_looked_for {
+            Phase::Starting
+        } else if self.agent.is_none() {
+            Phase::Dead
+        } else if is_asked || self.login.is_needed {
+            Phase::Waiting
+        } else if self.is_in_turn() {
+            Phase::Running
+        } else if !self.opening.is_open() {
+            Phase::Starting
+        } else {
+            Phase::Idle
+        }
+    }
+
+    /// Records a compaction of the agent's.
+    pub(crate) fn compact(&mut self, patch: CompactionPatch) {
+        self.compactions.merge(patch, &mut self.transcript);
+    }
+
+    /// Drops what the session expects from a process that has stopped serving it. A prompt that was
+    /// not sent returns to the queue.
+    pub(crate) fn leave_agent(&mut self) {
+        self.agent = None;
+        self.queue.keep_sent(None);
+        self.opening.close();
+        self.login.reset();
+        self.transcript.cancel_tools();
+        self.compactions.end(&mut self.transcript);
+        if let Some(prompt) = self.outgoing_mut() {
+            let prompt = std::mem::take(prompt);
+            self.queue.push_front(prompt);
+        }
+    }
+
+    /// Shows and records the decision about a permission.
+    pub(crate) fn decided(&mut self, decision: Decision) {
+        let known = self.transcript.find_tool(&decision.tool);
+        let tool = known.map_or(decision.tool, |known| known.id.clone());
+        if let Some(told) = decision.told {
+            let text = told.text(known);
+            self.transcript.notice(Level::Info, text);
+        }
+        if decision.is_allowed == Some(false) && !decision.is_apart {
+            self.transcript.decide_tool(&tool, ToolStatus::Rejected);
+        }
+        if let (Some(true), Some(mode)) = (decision.is_allowed, &decision.option) {
+            self.options.allowed(mode);
+        }
+        self.history
+            .answered(&tool.0, decision.option, decision.rule);
     }
 
     /// Returns the folders its agent works in.

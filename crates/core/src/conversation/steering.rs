@@ -1,7 +1,7 @@
 //! Which prompts a running turn can take, and what the transcript has of them.
 
 use crate::conversation::Conversation;
-use crate::conversation::session::{Session, TurnStage};
+use crate::conversation::session::Session;
 use crate::spine::event::Prompt;
 use crate::spine::ids::AgentKey;
 
@@ -14,8 +14,7 @@ impl Conversation {
 
     /// Returns the agent that takes this prompt into its running turn, if it can.
     pub(crate) fn steered_by(&self, session: &Session, prompt: &Prompt) -> Option<AgentKey> {
-        let turn = session.turn.as_ref()?;
-        let runs = !turn.cancelled && matches!(turn.stage, TurnStage::Answer(_));
+        let runs = !session.is_cancelled() && session.awaited().is_some();
         // The content of attachments is fetched for a turn, and a command is a turn.
         let is_plain = prompt.along().next().is_none() && !session.is_command(prompt);
         let agent = session.agent.filter(|agent| self.is_staying(*agent));

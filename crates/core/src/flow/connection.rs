@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::conversation::agent::{AgentState, Call};
 use crate::conversation::queue::tell_unsent;
-use crate::conversation::session::{Session, TurnStage};
+use crate::conversation::session::Session;
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, Level};
@@ -122,16 +122,8 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        session.agent = None;
-        session.queue.keep_sent(None);
-        session.opening.close();
-        session.login.reset();
-        session.transcript.cancel_tools();
-        session.compactions.end(&mut session.transcript);
-        if let Some(turn) = &mut session.turn {
-            if let TurnStage::Checkpoint(prompt) = &mut turn.stage {
-                session.queue.push_front(std::mem::take(prompt));
-            }
+        session.leave_agent();
+        if session.is_in_turn() {
             self.finish_turn(key, "agent_exited", fx);
         }
         self.subagents_rest(key, fx);
@@ -294,12 +286,7 @@ impl Model {
     /// Starts a separate process for a session that the process it was to share has refused.
     pub(crate) fn part(&mut self, key: SessionKey, why: &str, fx: &mut Effects) {
         fx.push(log(Level::Warn, why));
-        if let Some(session) = self.conversation.session_mut(key) {
-            session.is_alone = true;
-            let text = "The agent takes no further session in the process that runs: this one gets \
-                        a process of its own.";
-            session.transcript.notice(Level::Info, text);
-        }
+        self.conversation.part(key);
         self.connect(key, fx);
     }
 }

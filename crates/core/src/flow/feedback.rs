@@ -1,10 +1,8 @@
 //! The report of rejected changes that goes with the next prompt, as the transcript shows it.
 
-use crate::conversation::transcript::Entry;
 use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::ids::SessionKey;
-use crate::workspace::feedback::Feedback;
 
 impl Model {
     /// Updates what depends on the state of reviews in other rooms: proposals at once, the report of
@@ -28,20 +26,7 @@ impl Model {
             let Some(session) = self.conversation.session_mut(key) else {
                 continue;
             };
-            let entry = match (&feedback, session.along) {
-                (Some(feedback), _) => entry(feedback, "reported with the next prompt"),
-                (None, Some(_)) => Entry::Along {
-                    head: "No rejected changes to report.".into(),
-                    lines: Vec::new(),
-                },
-                (None, None) => continue,
-            };
-            match session.along {
-                Some(at) => session.transcript.replace(at, entry),
-                // An entry here would split a message.
-                None if session.turn.is_some() => {}
-                None => session.along = Some(session.transcript.push(entry)),
-            }
+            session.show_feedback(feedback.as_ref());
         }
     }
 
@@ -50,14 +35,7 @@ impl Model {
         let feedback = self.workspace.feedback_of(key);
         self.workspace.forget_rejected(key);
         let session = self.conversation.session_mut(key)?;
-        let known = session.along.take();
-        let feedback = feedback?;
-        let entry = entry(&feedback, "reported with this prompt");
-        match known {
-            Some(at) => session.transcript.replace(at, entry),
-            None => drop(session.transcript.push(entry)),
-        }
-        Some(feedback.text())
+        session.feedback_sent(feedback)
     }
 
     /// Discards the pending reports.
@@ -71,9 +49,4 @@ impl Model {
         }
         self.conversation.touch_feedback();
     }
-}
-
-fn entry(feedback: &Feedback, word: &str) -> Entry {
-    let (head, lines) = feedback.shown(word);
-    Entry::Along { head, lines }
 }

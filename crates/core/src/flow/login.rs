@@ -71,10 +71,7 @@ impl Model {
             return;
         };
         let name = session.spec.name.clone();
-        let Some(agent) = session
-            .agent
-            .filter(|agent| self.conversation.is_staying(*agent))
-        else {
+        let Some(agent) = self.conversation.serving(key) else {
             self.restart(key, fx);
             let text = format!(
                 "The agent \"{name}\" did not run, and is started: `:Acp login` again once it runs."

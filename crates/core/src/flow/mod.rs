@@ -12,7 +12,6 @@ mod progress;
 mod proposals;
 mod questions;
 mod queue;
-mod reach;
 mod steer;
 mod takeback;
 mod tool_terminals;

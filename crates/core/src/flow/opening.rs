@@ -32,7 +32,12 @@ impl Model {
     }
 
     fn send_ask(&mut self, agent: AgentKey, key: SessionKey, ask: Ask, fx: &mut Effects) {
-        let setup = self.setup(agent, key, fx);
+        let session = self.conversation.session(key);
+        let tools = match session.filter(|session| session.wants_tools()) {
+            Some(session) => self.tools.admit(key, &session.spec.name, fx),
+            None => Ok(None),
+        };
+        let setup = self.conversation.setup(agent, key, tools);
         match ask {
             Ask::New => {
                 let params = client::new_session(&setup);
@@ -130,28 +135,11 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        session.id = Some(now.session.clone());
         let name = session.spec.name.clone();
-        let opening = &mut session.opening;
-        let before = std::mem::replace(&mut opening.stage, OpeningStage::Open);
-        let is_loaded = match before {
-            OpeningStage::New(instead) => {
-                opening.has_past = false;
-                opening.is_refused = false;
-                session.history.is_to_be_told = instead.is_some();
-                if let Some(text) = instead {
-                    session.transcript.notice(Level::Warn, text);
-                }
-                false
-            }
-            OpeningStage::Loading { replay, .. } => {
-                if let Some(replay) = replay {
-                    self.told_again(key, replay);
-                }
-                true
-            }
-            OpeningStage::Resuming | OpeningStage::Open | OpeningStage::Closed => true,
-        };
+        let (is_loaded, replay) = session.opened(now.session.clone());
+        if let Some(replay) = replay {
+            self.told_again(key, replay);
+        }
         fx.push(emit(Announcement::SessionStarted {
             session: key,
             agent: name,
@@ -197,11 +185,7 @@ impl Model {
         self.conversation.pass_over_terminals(told);
         let asked = |id: &ToolCallId| self.questions.are_about(key, id);
         if let Some(session) = self.conversation.session_mut(key) {
-            session.transcript.cancel_tools_but(asked);
-            session.compactions.end(&mut session.transcript);
-            session.transcript.end_turn();
-            session.transcript.progress.forget();
-            session.is_told_again();
+            session.is_told_again(asked);
         }
     }
 
@@ -229,9 +213,7 @@ impl Model {
                 self.merge_told(key, told.patch, told.news, &told.terminals);
             } else if let Some(session) = self.conversation.session_mut(key) {
                 match item {
-                    Item::Compaction(patch) => {
-                        session.compactions.merge(patch, &mut session.transcript);
-                    }
+                    Item::Compaction(patch) => session.compact(patch),
                     item => session.transcript.tell_again(item),
                 }
             }

@@ -70,10 +70,8 @@ impl Model {
             return;
         };
         state.transcript.decide_tool(&tool, ToolStatus::Pending);
-        if let Some(turn) = &mut state.turn {
-            turn.spoke = true;
-        }
-        if is_leaving || state.turn.as_ref().is_some_and(|turn| turn.cancelled) {
+        state.speaks();
+        if is_leaving || state.is_cancelled() {
             state.transcript.cancel_tools();
             fx.respond(agent, &request, Ok(client::cancelled()));
             return;
@@ -115,10 +113,10 @@ impl Model {
             Ok(session) => session,
             Err(error) => return fx.refuse(agent, &asked.request, error),
         };
-        let turn = session.and_then(|key| self.conversation.session_mut(key)?.turn.as_mut());
-        let is_cancelled = turn.is_some_and(|turn| {
-            turn.spoke = true;
-            turn.cancelled
+        let found = session.and_then(|key| self.conversation.session_mut(key));
+        let is_cancelled = found.is_some_and(|found| {
+            found.speaks();
+            found.is_cancelled()
         });
         let (Some(session), false) = (
             session,
@@ -258,38 +256,17 @@ impl Model {
     }
 
     fn permission_decided(&mut self, decision: Decision) {
-        let Decision {
-            id,
-            session,
-            tool,
-            option,
-            rule,
-            is_allowed,
-            is_apart,
-            told,
-        } = decision;
-        if rule.is_some() {
+        if decision.rule.is_some() {
             // The rule decides about it, so it is no longer merely proposed.
-            self.workspace.note_asked(session, tool.clone());
-        }
-        if let Some(is_allowed) = is_allowed {
             self.workspace
-                .proposal_answered(id, is_allowed, rule.is_some());
+                .note_asked(decision.session, decision.tool.clone());
         }
-        if let Some(session) = self.conversation.session_mut(session) {
-            let known = session.transcript.find_tool(&tool);
-            let tool = known.map_or(tool.clone(), |known| known.id.clone());
-            if let Some(told) = told {
-                let text = told.text(known);
-                session.transcript.notice(Level::Info, text);
-            }
-            if is_allowed == Some(false) && !is_apart {
-                session.transcript.decide_tool(&tool, ToolStatus::Rejected);
-            }
-            if let (Some(true), Some(mode)) = (is_allowed, &option) {
-                session.options.allowed(mode);
-            }
-            session.history.answered(&tool.0, option, rule);
+        if let Some(is_allowed) = decision.is_allowed {
+            self.workspace
+                .proposal_answered(decision.id, is_allowed, decision.rule.is_some());
+        }
+        if let Some(session) = self.conversation.session_mut(decision.session) {
+            session.decided(decision);
         }
     }
 }

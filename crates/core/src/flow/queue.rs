@@ -50,7 +50,7 @@ impl Model {
     /// Cancels the running turn, and holds the queued prompts.
     pub(crate) fn stop_turn(&mut self, key: SessionKey, fx: &mut Effects) {
         if let Some(session) = self.conversation.session_mut(key)
-            && session.turn.is_some()
+            && session.is_in_turn()
         {
             session.queue.hold(true);
         }
@@ -63,8 +63,8 @@ impl Model {
             return;
         };
         session.queue.push_front(prompt);
-        let (agent, is_busy) = (session.agent, session.turn.is_some());
-        if !agent.is_some_and(|agent| self.conversation.is_staying(agent)) {
+        let is_busy = session.is_in_turn();
+        if self.conversation.serving(key).is_none() {
             self.connect(key, fx);
         } else if is_busy {
             self.cancel(key, fx);

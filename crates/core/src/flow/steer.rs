@@ -6,7 +6,6 @@
 use serde_json::Value;
 
 use crate::conversation::agent::Call;
-use crate::conversation::session::Echo;
 use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
@@ -38,12 +37,7 @@ impl Model {
             return Some(prompt);
         };
         if let Some(session) = self.conversation.session_mut(key) {
-            if let Some(turn) = &mut session.turn {
-                turn.echo = Some(Echo {
-                    rest: prompt.text.clone(),
-                    taken: String::new(),
-                });
-            }
+            session.expect_echo(prompt.text.clone());
             session.queue.push_sent(prompt, request);
         }
         None
@@ -79,7 +73,7 @@ impl Model {
             Steered::Injected => session.is_said(request),
             Steered::StartedNewTurn => {
                 session.is_said(request);
-                if session.turn.is_none() {
+                if !session.is_in_turn() {
                     let text = "The agent answers in a turn of its own: its end is not reported.";
                     session.transcript.notice(Level::Info, text);
                 }

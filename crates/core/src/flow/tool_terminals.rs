@@ -39,6 +39,7 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
+        let is_in_turn = session.is_in_turn();
         let Some(Entry::Tool(tool)) = session.transcript.entry_mut(entry) else {
             return;
         };
@@ -64,7 +65,7 @@ impl Model {
             title: rawview::command(tool).unwrap_or_else(|| toolview::title(tool)),
             output: output.and_then(rawview::output),
             is_over,
-            is_in_turn: session.turn.is_some(),
+            is_in_turn,
             cwd: &session.spec.cwd,
         };
         self.terminals.show_in(call, reports);

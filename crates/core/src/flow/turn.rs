@@ -5,12 +5,10 @@
 use serde_json::Value;
 
 use crate::conversation::agent::Call;
-use crate::conversation::clock::Clock;
 use crate::conversation::queue::When;
-use crate::conversation::session::{Echo, Phase, Turn, TurnStage};
+use crate::conversation::session::Phase;
 use crate::conversation::usage::Usage;
 use crate::model::Model;
-use crate::spine::attachment::Attachment;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;
@@ -18,7 +16,7 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use crate::tools;
 use acp::client::{self, PromptBlock};
-use acp::{Content, Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
+use acp::{Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
 
 /// The maximum length of a session's title, in characters: it is published with each snapshot.
 const TITLE: usize = 500;
@@ -49,9 +47,9 @@ impl Model {
             return;
         };
         session.queue.push(prompt, when);
-        let (agent, is_busy) = (session.agent, session.turn.is_some());
+        let is_busy = session.is_in_turn();
         let needs_login = session.login.is_needed;
-        if !agent.is_some_and(|agent| self.conversation.is_staying(agent)) {
+        if self.conversation.serving(key).is_none() {
             self.connect(key, fx);
         } else if needs_login {
             self.try_again(key, fx);
@@ -74,35 +72,12 @@ impl Model {
 
     /// Begins the turn of the first queued prompt, if the session is ready.
     pub(crate) fn next_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
-        let serving = self
-            .conversation
-            .session(key)
-            .and_then(|session| session.agent);
-        let serving = serving.filter(|agent| self.conversation.is_staying(*agent));
-        let Some(session) = self.conversation.session_mut(key) else {
-            return;
-        };
-        let is_busy = session.turn.is_some() || session.login.is_needed;
-        let is_busy = is_busy || session.options.is_setting_up();
-        if serving.is_none() || !session.opening.is_open() || is_busy {
+        let is_served = self.conversation.serving(key).is_some();
+        let session = self.conversation.session_mut(key);
+        if !session.is_some_and(|session| is_served && session.begin_turn()) {
             return;
         }
-        let Some(mut prompt) = session.queue.pop_front() else {
-            return;
-        };
-        prompt.along_mut().for_each(Attachment::renew);
-        session
-            .transcript
-            .begin_turn(&prompt.shown(&session.spec.cwd));
-        session.stop_reason = None;
         self.view.turn_begins(key);
-        session.turn = Some(Turn {
-            stage: TurnStage::Checkpoint(Box::new(prompt)),
-            cancelled: false,
-            spoke: false,
-            clock: Clock::default(),
-            echo: None,
-        });
         self.conversation.wait_a_second(key, fx);
         self.workspace.set_in_turn(key, true);
         self.workspace.ask_checkpoint(key, fx);
@@ -117,25 +92,14 @@ impl Model {
         fx: &mut Effects,
     ) {
         let is_excused = self.phase(key) == Phase::Waiting || self.terminals.running(key) > 0;
-        let session = self.conversation.session_mut(key);
-        let turn = session.and_then(|session| session.turn.as_mut());
-        let Some(turn) = turn.filter(|turn| turn.clock.next == Some(token)) else {
-            // It was a second of an earlier turn.
-            return;
-        };
-        turn.clock.tick(is_excused);
-        self.conversation.wait_a_second(key, fx);
+        self.conversation.second_passed(key, token, is_excused, fx);
     }
 
     /// Sends the prompt that waited for a checkpoint and its contents.
     ///
     /// If its agent was asked to end, the prompt waits for that end.
     pub(crate) fn send_prompt(&mut self, key: SessionKey, fx: &mut Effects) {
-        let agent = self
-            .conversation
-            .session(key)
-            .and_then(|session| session.agent);
-        let Some(agent) = agent.filter(|agent| self.conversation.is_staying(*agent)) else {
+        let Some(agent) = self.conversation.serving(key) else {
             return;
         };
         if !self.has_contents(agent, key, fx) {
@@ -145,19 +109,13 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let (Some(id), Some(turn)) = (&session.id, &mut session.turn) else {
+        let Some((mut prompt, id)) = session.take_outgoing() else {
             return;
         };
-        let TurnStage::Checkpoint(prompt) = &mut turn.stage else {
-            return;
-        };
-        let (mut prompt, id) = (std::mem::take(&mut **prompt), id.clone());
-        // Up to here, reports belong to the last turn.
         let shown = prompt.shown(&session.spec.cwd);
-        self.workspace.turn_begins(key, &shown);
         // A command is sent alone: an agent may ignore the rest of such a prompt.
-        let is_command =
-            (self.conversation.session(key)).is_some_and(|session| session.is_command(&prompt));
+        let is_command = session.is_command(&prompt);
+        self.workspace.turn_begins(key, &shown);
         let feedback = (!is_command).then(|| self.take_feedback(key)).flatten();
         let takes = self.conversation.takes(agent);
         self.conversation.tell_left_out(key, &prompt, takes);
@@ -169,18 +127,8 @@ impl Model {
         if let Some(PromptBlock::Text(text)) = &past {
             rest.push_str(text);
         }
-        if let Some(turn) = self
-            .conversation
-            .session_mut(key)
-            .and_then(|s| s.turn.as_mut())
-        {
-            turn.spoke = false;
-            turn.echo = Some(Echo {
-                rest,
-                taken: String::new(),
-            });
-        }
         if let Some(session) = self.conversation.session_mut(key) {
+            session.expect_echo(rest);
             session.login.keep(&prompt, feedback.as_deref());
         }
         // The user's text comes first: agents look there for a command and for a title.
@@ -194,11 +142,8 @@ impl Model {
         else {
             return;
         };
-        if let Some(session) = self.conversation.session_mut(key)
-            && let Some(turn) = &mut session.turn
-        {
-            turn.stage = TurnStage::Answer(request);
-            session.opening.is_used();
+        if let Some(session) = self.conversation.session_mut(key) {
+            session.prompt_sent(request);
         }
         self.workspace.open_window(key);
     }
@@ -217,8 +162,8 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let (Some(agent), Some(id), Some(turn)) = (session.agent, &session.id, &mut session.turn)
-        else {
+        let served = session.agent.zip(session.id.clone());
+        let Some((agent, id)) = served.filter(|_| session.is_in_turn()) else {
             if !of_subagents.is_empty() {
                 session.transcript.cancel_tools();
                 return fx.append(&mut of_subagents);
@@ -228,24 +173,20 @@ impl Model {
             }
             return;
         };
-        if matches!(turn.stage, TurnStage::Checkpoint(_)) {
+        if session.outgoing().is_some() {
             let text = "Cancelled before the prompt was sent.";
             session.transcript.notice(Level::Warn, text);
             fx.append(&mut of_subagents);
             self.finish_turn(key, "cancelled", fx);
             return self.next_prompt(key, fx);
         }
-        let line = rpc::notification(client::CANCEL, client::cancel(id));
+        let line = rpc::notification(client::CANCEL, client::cancel(&id));
         fx.push(Effect::Host(HostEffect::Send { agent, line }));
         // An agent may spare its sub-agents. They end later than it, so it does not go on with what
         // they return.
         fx.append(&mut of_subagents);
-        if !turn.cancelled {
-            turn.cancelled = true;
-            session.transcript.cancel_tools();
-            if let TurnStage::Answer(request) = turn.stage {
-                self.conversation.limit_cancel(key, request, fx);
-            }
+        if let Some(request) = session.cancel_turn() {
+            self.conversation.limit_cancel(key, request, fx);
         }
         self.terminals.kill_turn(key, fx);
     }
@@ -253,9 +194,7 @@ impl Model {
     /// Reports that the agent has not answered the cancel of a turn.
     pub(crate) fn cancel_is_late(&mut self, key: SessionKey, request: u64, fx: &mut Effects) {
         let session = self.conversation.session(key);
-        let turn = session.and_then(|session| session.turn.as_ref());
-        let goes_on = |turn: &Turn| matches!(turn.stage, TurnStage::Answer(id) if id == request);
-        if turn.is_some_and(goes_on) {
+        if session.is_some_and(|session| session.awaited() == Some(request)) {
             let text = "The agent has not answered the cancel, so its turn goes on: `:Acp stop` ends \
                         the agent, and `:Acp restart` continues with a new one.";
             fx.notice(key, Level::Warn, text);
@@ -274,12 +213,10 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let is_asked = |stage: &TurnStage| matches!(stage, TurnStage::Answer(id) if *id == request);
-        let asked = |turn: &&Turn| session.agent == Some(agent) && is_asked(&turn.stage);
-        let Some(turn) = session.turn.as_ref().filter(asked) else {
+        if session.agent != Some(agent) || session.awaited() != Some(request) {
             return;
-        };
-        let (spoke, cancelled) = (turn.spoke, turn.cancelled);
+        }
+        let (spoke, cancelled) = (session.has_spoken(), session.is_cancelled());
         // The plan is settled before the notice about the end of the turn.
         session.transcript.settle_plan();
         let mut refused = None;
@@ -320,17 +257,13 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let turn = session.turn.take();
-        let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
+        let ended = session.end_turn(reason);
         self.workspace.set_in_turn(key, is_left);
         self.view.turn_ends(key);
-        session.stop_reason = Some(reason.to_owned());
-        session.transcript.end_turn();
-        session.history.turn_ended(reason);
         self.conversation.touch_feedback();
         self.tools.tools_turn_ends(key);
-        self.terminals.end_turn(key, is_cancelled, fx);
-        if turn.is_some_and(|turn| matches!(turn.stage, TurnStage::Answer(_))) && !is_left {
+        self.terminals.end_turn(key, ended.is_cancelled, fx);
+        if ended.was_sent && !is_left {
             self.workspace.ask_checkpoint(key, fx);
         }
         fx.push(emit(Announcement::TurnEnded {
@@ -342,7 +275,7 @@ impl Model {
     /// Closes the window of a turn that has ended before its sub-agents, once none of them works.
     pub(crate) fn subagents_rest(&mut self, key: SessionKey, fx: &mut Effects) {
         let session = self.conversation.session(key);
-        let is_over = session.is_some_and(|session| session.turn.is_none());
+        let is_over = session.is_some_and(|session| !session.is_in_turn());
         let is_left = self.conversation.working_subagents(key) > 0;
         if is_over && !is_left && self.workspace.is_in_turn(key) {
             self.workspace.set_in_turn(key, false);
@@ -395,10 +328,8 @@ impl Model {
             update,
             Update::Chunk { .. } | Update::ToolCall(_) | Update::Plan(_) | Update::Unknown { .. }
         );
-        if let Some(turn) = &mut session.turn
-            && is_output
-        {
-            turn.spoke = true;
+        if is_output {
+            session.speaks();
         }
         match update {
             Update::Chunk {
@@ -408,7 +339,7 @@ impl Model {
                 content,
             } => {
                 let content = match role {
-                    Role::User if parent.is_none() => not_echoed(session.turn.as_mut(), content),
+                    Role::User if parent.is_none() => session.not_echoed(content),
                     _ => Some(content),
                 };
                 if let Some(content) = content {
@@ -447,7 +378,7 @@ impl Model {
                 };
                 session.transcript.notice(level, text);
             }
-            Update::Compaction(patch) => session.compactions.merge(patch, &mut session.transcript),
+            Update::Compaction(patch) => session.compact(patch),
             // Translated when they arrived.
             Update::SubAgent(_) | Update::SessionMessage(_) => {}
             Update::Unknown { kind, raw } => {
@@ -456,29 +387,6 @@ impl Model {
                     .push(crate::conversation::transcript::Entry::Unknown { kind, raw });
             }
         }
-    }
-}
-
-/// Removes the echo of the prompt from a user's chunk: some agents send the prompt back, whole or
-/// in pieces.
-///
-/// If a later chunk differs from the prompt, the removed part is restored.
-fn not_echoed(turn: Option<&mut Turn>, content: Content) -> Option<Content> {
-    let (Some(turn), Content::Text(text)) = (turn, &content) else {
-        return Some(content);
-    };
-    let Some(mut echo) = turn.echo.take() else {
-        return Some(content);
-    };
-    if let Some(rest) = echo.rest.trim_start().strip_prefix(text.trim()) {
-        echo.rest = rest.to_owned();
-        echo.taken.push_str(text);
-        turn.echo = Some(echo);
-        return None;
-    }
-    match echo.rest.trim().is_empty() {
-        true => Some(content),
-        false => Some(Content::Text(echo.taken + text)),
     }
 }
 

@@ -140,15 +140,14 @@ impl Model {
             Phase::Waiting => ("waiting for you", "AcpWarning"),
             Phase::Dead => ("not running", "AcpToolFailed"),
         };
-        let cancelled = session.turn.as_ref().is_some_and(|turn| turn.cancelled);
+        let cancelled = session.is_cancelled();
         let word = if cancelled { "cancelling" } else { word };
         let word = if session.login.is_needed {
             "log in"
         } else {
             word
         };
-        let clock = session.turn.as_ref().map(|turn| &turn.clock);
-        let clock = clock.filter(|_| phase == Phase::Running);
+        let clock = session.clock().filter(|_| phase == Phase::Running);
         let word = match clock.and_then(Clock::ran) {
             Some(time) => format!("{word} {time}"),
             None => word.to_owned(),

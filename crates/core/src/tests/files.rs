@@ -492,7 +492,7 @@ fn a_missing_file_reads_as_empty_for_agents_configured_so() {
     let mut w = World::ready();
     let folders = Folders {
         missing_is_empty: true,
-        ..w.model.conversation.session(S1).unwrap().folders()
+        ..w.session(S1).folders()
     };
     let workspace = &mut w.model.workspace;
     workspace.open_session(S1, folders, &mut Effects::default());

@@ -49,7 +49,7 @@ fn check_kept(w: &mut World, session: SessionKey) {
         }
     }
     w.settle();
-    let there = &w.model.conversation.session(session).unwrap();
+    let there = w.session(session);
     let Some(past) = w.records.past(session) else {
         assert_eq!(there.history_prompt(), None, "nothing is kept of a session");
         return;
@@ -188,14 +188,7 @@ fn texts(w: &World, session: SessionKey) -> String {
 fn goes_on(w: &mut World) {
     let agent = *w.agents.keys().next_back().unwrap();
     w.prompts_in(S2, "and on");
-    let id = w
-        .model
-        .conversation
-        .session(S2)
-        .unwrap()
-        .id
-        .clone()
-        .unwrap();
+    let id = w.session(S2).id.clone().unwrap();
     let said = json!({ "sessionUpdate": "agent_message_chunk",
         "content": { "type": "text", "text": "Two." } });
     w.notifies(

@@ -4,7 +4,7 @@ use super::agent::Life;
 use super::screen::{ALL, Chat, check_line};
 use super::world::{FRAME, World};
 use crate::conversation::agent::AgentState;
-use crate::conversation::session::{Phase, TurnStage};
+use crate::conversation::session::Phase;
 use crate::event::{Event, SessionEvent};
 use crate::model::Model;
 use crate::spine::asker::Asker;
@@ -42,18 +42,21 @@ pub fn check_model(model: &Model) {
             .agent
             .is_none_or(|agent| model.conversation.agent(agent).is_some());
         assert!(served, "{key:?} waits for an agent that is gone");
-        if let Some(turn) = &session.turn {
+        if session.is_in_turn() {
             let agent = session
                 .agent
                 .and_then(|agent| model.conversation.agent(agent));
-            let waits = agent.is_some_and(|agent| match &turn.stage {
-                TurnStage::Checkpoint(prompt) => {
+            let waits = agent.is_some_and(|agent| match session.outgoing() {
+                Some(prompt) => {
                     let mut fetched = prompt.along().filter_map(Attachment::asked);
                     model.workspace.awaits_checkpoint(key)
                         || agent.state == AgentState::Leaving
                         || fetched.any(|id| model.conversation.jobs().is_fetching(id))
                 }
-                TurnStage::Answer(request) => agent.pending.contains_key(request),
+                None => {
+                    let request = session.awaited();
+                    request.is_some_and(|request| agent.pending().contains_key(&request))
+                }
             });
             assert!(waits, "{key:?}: nothing will end its turn");
         }
@@ -84,7 +87,7 @@ fn check_openings(model: &Model) {
             let is_its = session.agent == Some(agent);
             // Answers of an agent that is shutting down are ignored.
             if state.state != AgentState::Leaving {
-                let calls = state.pending.values();
+                let calls = state.pending().values();
                 let asked = calls.filter(|call| call.opens() == Some(key)).count();
                 let want = usize::from(is_its && session.opening.is_asked());
                 assert_eq!(asked, want, "{key:?} is opened by {agent:?}");

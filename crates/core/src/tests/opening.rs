@@ -85,7 +85,7 @@ fn a_loaded_session_shows_its_conversation() {
     ]);
     insta::assert_snapshot!(w.chat());
     assert_eq!(w.model.phase(S1), Phase::Idle);
-    let session = &w.model.conversation.session(S1).unwrap();
+    let session = w.session(S1);
     assert_eq!(session.title.as_deref(), Some("An edit"));
     assert_eq!(session.commands.len(), 1);
     w.prompts("go on");
@@ -155,7 +155,7 @@ fn a_session_loaded_after_a_crash_shows_no_duplicates() {
     ]);
     assert_eq!(w.chat(), format!("{before}\n\n❯ again"));
     // Replaying the past does not change the session's mode.
-    let options = &w.model.conversation.session(S1).unwrap().options;
+    let options = &w.session(S1).options;
     assert_eq!(options.id_of(Purpose::Mode), Some("plan"));
 }
 

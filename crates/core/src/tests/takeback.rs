@@ -30,7 +30,7 @@ fn a_request_is_cancelled_once_and_its_answer_ignored() {
         .conversation
         .agent(A1)
         .unwrap()
-        .pending
+        .pending()
         .keys()
         .next()
         .unwrap();
@@ -58,8 +58,8 @@ fn a_request_is_cancelled_once_and_its_answer_ignored() {
     w.time_passes();
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "s1" })));
     w.saw(&[]);
-    assert_eq!(w.model.conversation.session(S1).unwrap().id, None);
-    assert!(w.model.conversation.agent(A1).unwrap().given_up.is_empty());
+    assert_eq!(w.session(S1).id, None);
+    assert!(!w.model.conversation.agent(A1).unwrap().has_given_up());
 }
 
 const TAKEN_BACK: &str = "error -32800: \"The request was cancelled\"";

@@ -22,6 +22,7 @@ use super::records::Records;
 use super::shadow::Shadow;
 use super::tools::{self, Calls};
 use crate::code::Code;
+use crate::conversation::session::Session;
 use crate::event::{AgentEvent, ConversationEvent, Event, ViewEvent};
 use crate::model::Model;
 use crate::spine::cx::Effects;
@@ -129,6 +130,12 @@ pub fn spec(name: &str) -> AgentSpec {
 }
 
 impl World {
+    /// Returns a session that is open.
+    pub fn session(&self, key: SessionKey) -> &Session {
+        let session = self.model.conversation.session(key);
+        session.expect("the session is open")
+    }
+
     /// A new world without events.
     pub fn new() -> Self {
         Self {

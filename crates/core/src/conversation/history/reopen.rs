@@ -13,6 +13,7 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::Level;
 use crate::spine::history::{HistoryOrder, KeptEntry, On};
 use crate::spine::ids::SessionKey;
+use acp::ToolCallId;
 use acp::client::PromptBlock;
 
 /// The URI of a conversation that is attached to a prompt.
@@ -77,7 +78,14 @@ impl Session {
 
     /// Handles the agent's replay of the conversation. The record is continued, unless the session
     /// was continued elsewhere since: then it is rewritten.
-    pub(crate) fn is_told_again(&mut self) {
+    ///
+    /// Tool calls that are still open have ended, except those that `asked` names: the agent does
+    /// not report how.
+    pub(crate) fn is_told_again(&mut self, asked: impl Fn(&ToolCallId) -> bool) {
+        self.transcript.cancel_tools_but(asked);
+        self.compactions.end(&mut self.transcript);
+        self.transcript.end_turn();
+        self.transcript.progress.forget();
         let Some((name, past)) = self.history.found.take().map(|found| *found) else {
             return;
         };

@@ -61,12 +61,8 @@ impl Model {
             return self.cancel_use(id, fx);
         }
         self.show_use(id, ToolStatus::Pending, None);
-        if let Some(turn) = self
-            .conversation
-            .session_mut(session)
-            .and_then(|session| session.turn.as_mut())
-        {
-            turn.spoke = true;
+        if let Some(session) = self.conversation.session_mut(session) {
+            session.speaks();
         }
         let spec = self.tools.get(id).and_then(|of| of.spec.clone());
         match spec.filter(|spec| spec.is_on) {
@@ -85,14 +81,9 @@ impl Model {
 
     /// Returns whether a session's agent may call tools now.
     fn takes_tool_uses(&self, key: SessionKey) -> bool {
-        let Some(session) = self.conversation.session(key) else {
-            return false;
-        };
-        let is_cancelled = session.turn.as_ref().is_some_and(|turn| turn.cancelled);
-        !is_cancelled
-            && session
-                .agent
-                .is_some_and(|agent| self.conversation.is_staying(agent))
+        let session = self.conversation.session(key);
+        session.is_some_and(|session| !session.is_cancelled())
+            && self.conversation.serving(key).is_some()
     }
 
     /// Runs the handler of a permitted call.

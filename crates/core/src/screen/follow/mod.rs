@@ -24,7 +24,7 @@ impl Model {
 
     fn is_at_work(&self, key: SessionKey) -> bool {
         let session = self.conversation.session(key);
-        session.is_some_and(|session| session.turn.is_some())
+        session.is_some_and(|session| session.is_in_turn())
     }
 
     /// Adds patches for the agents whose view has changed.
@@ -42,7 +42,7 @@ impl Model {
         };
         let buffer =
             |path: &Path| -> Option<BufId> { Some(self.workspace.documents().find(path)?.0) };
-        let is_at_work = session.turn.is_some();
+        let is_at_work = session.is_in_turn();
         // While it waits, the user sees its request.
         let is_waiting = self.questions.wait_in(key);
         let mark = trail.last.as_ref();

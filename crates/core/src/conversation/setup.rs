@@ -3,30 +3,32 @@
 //! Invariant: an agent receives only resources it declares support for; the others are reported
 //! once per session.
 
-use crate::model::Model;
-use crate::spine::cx::Effects;
+use crate::conversation::Conversation;
+use crate::conversation::session::Session;
 use crate::spine::effect::Level;
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{McpAbilities, McpServer, McpTransport, SessionSetup};
 
-impl Model {
-    /// Returns the parameters for opening a session, and grants access to Neovim's tools if they
-    /// are offered.
+impl Session {
+    /// Returns whether the agent is offered Neovim's own tools.
+    pub(crate) fn wants_tools(&self) -> bool {
+        self.reach.tools
+    }
+}
+
+impl Conversation {
+    /// Returns the parameters for opening a session. `tools` is the server of Neovim's tools, or
+    /// says why the agent gets none.
     pub(crate) fn setup(
         &mut self,
         agent: AgentKey,
         key: SessionKey,
-        fx: &mut Effects,
+        tools: Result<Option<McpServer>, String>,
     ) -> SessionSetup {
-        let info = self.conversation.info(agent);
+        let info = self.info(agent);
         let reaches = info.map(|info| info.mcp).unwrap_or_default();
         let takes_dirs = info.is_some_and(|info| info.sessions.additional_directories);
-        let session = self.conversation.session(key);
-        let tools = match session.filter(|session| session.reach.tools) {
-            Some(session) => self.tools.admit(key, &session.spec.name, fx),
-            None => Ok(None),
-        };
-        let Some(session) = self.conversation.session_mut(key) else {
+        let Some(session) = self.sessions.get_mut(&key) else {
             return SessionSetup::default();
         };
         let name = &session.spec.name;
