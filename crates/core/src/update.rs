@@ -179,7 +179,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
         }
         Event::DiskWritten { token, result } => model.workspace.disk_was_written(token, result, fx),
         Event::Resolved { token, paths } => {
-            if let Some(check) = model.questions.checks.take(token) {
+            if let Some(check) = model.questions.take_check(token) {
                 model.rules_checked(&check, paths, fx);
             }
         }

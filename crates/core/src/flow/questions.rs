@@ -242,7 +242,7 @@ impl Model {
                 }
                 Outcome::Resolve(check) => {
                     let paths = check.paths.clone();
-                    let token = self.questions.checks.add(check);
+                    let token = self.questions.resolve(check);
                     fx.push(Effect::Host(HostEffect::Resolve { token, paths }));
                 }
                 Outcome::Asked(session, tool) => self.tool_proposes(session, &tool),

@@ -24,7 +24,7 @@ use crate::spine::asker::Asker;
 use crate::spine::cx::{log, notify};
 use crate::spine::effect::{Effect, Level};
 use crate::spine::ids::{AgentKey, QuestionId, SessionKey};
-use crate::spine::pending::{Pending, reply};
+use crate::spine::pending::{Pending, Token, reply};
 use acp::{RpcError, ToolCallId};
 use elicitation::{Elicitation, ElicitationAnswer, Opened};
 use permission::{Decision, Permission};
@@ -52,7 +52,7 @@ pub struct Questions {
     /// The screen shows another question than the one to show, or an old state of it.
     is_dirty: bool,
     /// Rules that wait for resolved paths.
-    pub(crate) checks: Pending<reply::Resolved, Check>,
+    checks: Pending<reply::Resolved, Check>,
 }
 
 #[derive(Debug)]
@@ -388,6 +388,20 @@ impl Questions {
             }
         }
         Some(question)
+    }
+
+    /// Keeps a check until the host has resolved its paths.
+    pub(crate) fn resolve(&mut self, check: Check) -> Token<reply::Resolved> {
+        self.checks.add(check)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn checks(&self) -> &Pending<reply::Resolved, Check> {
+        &self.checks
+    }
+
+    pub(crate) fn take_check(&mut self, token: Token<reply::Resolved>) -> Option<Check> {
+        self.checks.take(token)
     }
 
     /// Forgets the tool calls of a closed session's questions.

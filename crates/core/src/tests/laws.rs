@@ -226,7 +226,7 @@ pub fn check_rest(world: &mut World) {
         world
             .model
             .questions
-            .checks
+            .checks()
             .values()
             .map(|check| format!("{check:?}")),
     );
