@@ -11,6 +11,7 @@ use super::{dock, draw, valid_window, with};
 use crate::editor::kit::window;
 use crate::editor::nvim::{self, api};
 use crate::editor::{chat, chats};
+use acp_core::view::dock::first_of_end;
 
 /// Follows the transcript that the tab page shows: its text has changed.
 pub(crate) fn follow() -> mlua::Result<()> {
@@ -71,7 +72,8 @@ pub(super) fn lower() -> mlua::Result<()> {
 /// A scroll command would change the mode for a moment.
 fn show_end(win: i32, buf: i32, room: i64) -> mlua::Result<()> {
     let last: usize = api("nvim_buf_line_count", buf)?;
-    let mut top = first_of_end(last, |top| Ok(rows_of(win, top - 1, last)? <= room))?;
+    let fits = |top| rows_of(win, top - 1, last).map(|rows| rows <= room);
+    let mut top = first_of_end(last, fits)?;
     // Of a line that is too high, the last rows.
     let left = room - rows_of(win, top - 1, last)?;
     let mut skipped = 0;
@@ -89,42 +91,5 @@ fn show_end(win: i32, buf: i32, room: i64) -> mlua::Result<()> {
     match shown == (top, skipped) {
         true => Ok(()),
         false => window::set_view(win, nvim::table(wanted)?),
-    }
-}
-
-/// Returns the first line from which on all lines fit, as `fits` says of each; the last one if not
-/// even that fits. Of thousands of lines, it asks for a few.
-fn first_of_end(last: usize, fits: impl Fn(usize) -> mlua::Result<bool>) -> mlua::Result<usize> {
-    let (mut fitting, mut step) = (last, 1);
-    while fitting > step && fits(fitting - step)? {
-        fitting -= step;
-        step *= 2;
-    }
-    // Lines above `fitting - step` do not fit either, nor is there a line 0.
-    let mut too_many = fitting.saturating_sub(step);
-    while fitting - too_many > 1 {
-        let middle = too_many + (fitting - too_many) / 2;
-        match fits(middle)? {
-            true => fitting = middle,
-            false => too_many = middle,
-        }
-    }
-    Ok(fitting)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::first_of_end;
-
-    #[test]
-    fn the_first_line_of_the_end_is_found_for_any_number_of_lines() {
-        for last in 1..70 {
-            for first in 1..=last {
-                let found = first_of_end(last, |line| Ok(line >= first));
-                assert_eq!(found.expect("nothing fails"), first, "of {last}");
-            }
-        }
-        let found = first_of_end(9, |_| Ok(false));
-        assert_eq!(found.expect("nothing fails"), 9);
     }
 }

@@ -51,6 +51,29 @@ fn free(area: &Area, blocked: &[Area]) -> Vec<Range<i64>> {
     free
 }
 
+/// Returns the first line from which on all lines down to the last fit, as `fits` says of each; the
+/// last one if not even that fits. Of thousands of lines, it asks for a few.
+///
+/// # Errors
+/// The error of `fits`.
+pub fn first_of_end<E>(last: usize, fits: impl Fn(usize) -> Result<bool, E>) -> Result<usize, E> {
+    let (mut fitting, mut step) = (last, 1);
+    while fitting > step && fits(fitting - step)? {
+        fitting -= step;
+        step *= 2;
+    }
+    // There is no line 0.
+    let mut too_many = fitting.saturating_sub(step);
+    while fitting - too_many > 1 {
+        let middle = too_many + (fitting - too_many) / 2;
+        match fits(middle)? {
+            true => fitting = middle,
+            false => too_many = middle,
+        }
+    }
+    Ok(fitting)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -113,5 +136,17 @@ mod tests {
             let covers = blocked.iter().any(|other| taken.meets(other));
             prop_assert!(!has_room || !covers);
         }
+    }
+
+    #[test]
+    fn the_first_line_of_the_end_is_found_for_any_number_of_lines() {
+        for last in 1..70 {
+            for first in 1..=last {
+                let found = first_of_end(last, |line| Ok::<_, ()>(line >= first));
+                assert_eq!(found, Ok(first), "of {last}");
+            }
+        }
+        assert_eq!(first_of_end(9, |_| Ok::<_, ()>(false)), Ok(9));
+        assert_eq!(first_of_end(9, |_| Err(())), Err::<usize, _>(()));
     }
 }
