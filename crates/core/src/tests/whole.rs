@@ -321,6 +321,26 @@ fn content_too_large_to_store_is_reported_and_left() {
 }
 
 #[test]
+fn a_file_whose_earlier_content_is_unknown_is_not_emptied() {
+    let mut w = running(Place::Disk, None);
+    w.ends_turn("end_turn");
+    shell(&mut w, |disk| {
+        disk.set(F.into(), b"one\n".to_vec());
+        disk.closed.insert(F.into());
+    });
+    w.prompts("go");
+    shell(&mut w, |disk| {
+        disk.closed.clear();
+        disk.set(F.into(), b"two\n".to_vec());
+    });
+    reject(&mut w);
+    assert!(w.was_told("/p/f could not be read before it was changed"));
+    assert_eq!(disk(&w).as_deref(), Some("two\n"));
+    accept(&mut w);
+    check_settled(&w);
+}
+
+#[test]
 fn a_link_replaced_by_a_file_is_restored() {
     let mut w = running(Place::Disk, Some("a\n"));
     w.ends_turn("end_turn");

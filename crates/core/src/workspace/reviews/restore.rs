@@ -22,7 +22,7 @@ use crate::workspace::ledger::Which;
 enum WholeStep {
     MoveTo(PathBuf),
     Restore(FileState),
-    /// The original content was not kept.
+    /// The original content was not kept, or could not be read.
     Lost,
 }
 
@@ -41,7 +41,9 @@ impl FileReview {
                 Some(WholeStep::Restore(FileState::missing()))
             }
             (Body::Missing, _) | (Body::Text(_), Body::Text(_)) => None,
-            (_, Body::Unreadable(_)) | (Body::Unreadable(_), _) => None,
+            (_, Body::Unreadable(_)) => None,
+            (Body::Unreadable(_), _) if self.is_of_unknown() => Some(WholeStep::Lost),
+            (Body::Unreadable(_), _) => None,
             (Body::Bytes { blob: None, .. }, _) if self.origin.body != self.now.body => {
                 Some(WholeStep::Lost)
             }
@@ -97,9 +99,15 @@ impl FileReview {
     /// Returns whether deciding these hunks decides the whole file: a deletion or creation would be
     /// fully decided.
     pub(super) fn is_whole(&self, which: &Which) -> bool {
-        let is_kind = self.origin.is_missing() != self.now.is_missing();
+        let is_kind = self.origin.is_missing() != self.now.is_missing() || self.is_of_unknown();
         let is_all = self.ledger.hit(which).len() == self.ledger.hunks().len();
         *which == Which::All || is_kind && is_all && !matches!(which, Which::Rows(_))
+    }
+
+    /// Returns whether the earlier lines are unknown: the base is empty for lack of a better one, and
+    /// rejecting all would empty the file.
+    fn is_of_unknown(&self) -> bool {
+        matches!(self.origin.body, Body::Unreadable(_)) && self.ledger.base().is_empty()
     }
 
     /// Returns whether any decision about these hunks is pending.
@@ -137,10 +145,12 @@ impl Workspace {
                 Intent::Restore { state, is_reject }
             }
             WholeStep::Lost => {
-                let text = format!(
-                    "{} was too large to be kept: it cannot be brought back here.",
-                    path.display()
-                );
+                let is_unknown = self.reviews.get(path).is_some_and(FileReview::is_of_unknown);
+                let why = match is_unknown {
+                    true => "could not be read before it was changed",
+                    false => "was too large to be kept",
+                };
+                let text = format!("{} {why}: it cannot be brought back here.", path.display());
                 fx.push(notify(Level::Error, text));
                 return true;
             }
