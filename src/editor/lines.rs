@@ -72,22 +72,20 @@ pub fn replace(buf: i32, start: usize, removed: usize, lines: &[&str]) -> mlua::
         // Lines count from 1, so the row to insert at is the line to append to.
         let appended: Vec<Cow<'_, str>> = rest.iter().map(|line| for_vim(line)).collect();
         let appended: Vec<&str> = appended.iter().map(Cow::as_ref).collect();
-        let failed: i64 = nvim::vim_fn("appendbufline", (buf, from, appended))?;
+        let failed: i64 = despite_swap(nvim::vim_fn("appendbufline", (buf, from, appended)))?;
         if failed != 0 {
-            api::<()>("nvim_buf_set_lines", (buf, from, from, false, rest))?;
+            despite_swap(set_lines(buf, from, from, rest))?;
         }
     }
     let current = lines.iter().take(common).enumerate();
     for (index, line) in current {
         // Rows count from 0, lines from 1.
         let line_for_vim = for_vim(line);
-        let failed: i64 = nvim::vim_fn(
-            "setbufline",
-            (buf, start + index + 1, line_for_vim.as_ref()),
-        )?;
+        let args = (buf, start + index + 1, line_for_vim.as_ref());
+        let failed: i64 = despite_swap(nvim::vim_fn("setbufline", args))?;
         if failed != 0 {
             let row = start + index;
-            api::<()>("nvim_buf_set_lines", (buf, row, row + 1, false, [*line]))?;
+            despite_swap(set_lines(buf, row, row + 1, &[*line]))?;
         }
     }
     Ok(())
@@ -121,10 +119,23 @@ fn for_vim(line: &str) -> Cow<'_, str> {
 fn delete_or_replace(buf: i32, from: usize, to: usize, lines: &[&str]) -> mlua::Result<()> {
     let total: usize = api("nvim_buf_line_count", buf)?;
     if lines.is_empty() && to - from < total {
-        let failed: i64 = nvim::vim_fn("deletebufline", (buf, from + 1, to))?;
+        let failed: i64 = despite_swap(nvim::vim_fn("deletebufline", (buf, from + 1, to)))?;
         if failed == 0 {
             return Ok(());
         }
     }
+    despite_swap(set_lines(buf, from, to, lines))
+}
+
+fn set_lines(buf: i32, from: usize, to: usize, lines: &[&str]) -> mlua::Result<()> {
     api("nvim_buf_set_lines", (buf, from, to, false, lines))
+}
+
+/// Returns the default in place of the error that the swap file could not be written, as on a full
+/// disk: the lines have changed all the same.
+fn despite_swap<T: Default>(result: mlua::Result<T>) -> mlua::Result<T> {
+    match result {
+        Err(error) if nvim::message(&error).contains("E297:") => Ok(T::default()),
+        result => result,
+    }
 }

@@ -41,6 +41,7 @@ pub fn complete(buf: i32) -> mlua::Result<()> {
         if !buffer::is_loaded(buf)? || nvim::vim_fn::<String>("swapname", buf)?.is_empty() {
             return Ok(());
         }
-        buffer::run(buf, "silent preserve")
+        // Neovim reports a swap file that cannot be written, as on a full disk.
+        buffer::run(buf, "silent! preserve")
     })
 }
