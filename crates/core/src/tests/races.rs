@@ -217,6 +217,19 @@ fn a_decision_leaves_a_file_that_became_binary() {
 }
 
 #[test]
+fn a_decision_leaves_a_file_that_was_deleted() {
+    let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+    writes(&mut w, "1", "a\nB\nc\n");
+    holds_news(&mut w);
+    w.disk.removes(F);
+    w.skip();
+    decide(&mut w, ReviewAction::Reject);
+    assert!(w.was_told("/p/f: it no longer exists"));
+    assert_eq!(w.disk.get(F), None);
+    w.skip();
+}
+
+#[test]
 fn a_save_at_a_turns_start_is_the_users_without_the_buffer() {
     let mut w = World::ready();
     w.disk.put(F, "a\n");

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 use crate::workspace::changes::{Reapply, TakeIn};
 use crate::workspace::files::{Read, Write};
 use crate::workspace::proposals::PutBack;
-use crate::workspace::reviews::{Aim, Decide, Moved, NO_TEXT, plan_reread, plan_rest};
+use crate::workspace::reviews::{Aim, Decide, GONE, Moved, NO_TEXT, plan_reread, plan_rest};
 
 /// An intent, and the file it is about.
 #[derive(Debug)]
@@ -133,6 +133,9 @@ impl Workspace {
             op.intent,
             Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_)
         );
+        if is_about_lines && disk.is_some_and(|disk| self.is_gone(path, disk)) {
+            return Err(GONE.to_owned());
+        }
         if (is_about_lines || matches!(op.intent, Intent::Sync))
             && let Some(disk) = disk
             && !self.review_from_disk(path, disk.clone())

@@ -169,8 +169,9 @@ impl FileReview {
     }
 }
 
-/// The reason for leaving a file without a decision.
+/// The reasons for leaving a file without a decision.
 pub(crate) const NO_TEXT: &str = "it is no longer text; nothing was changed. Look at it again.";
+pub(crate) const GONE: &str = "it no longer exists; nothing was changed. Look at it again.";
 
 impl Workspace {
     pub(crate) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {

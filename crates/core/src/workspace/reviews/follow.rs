@@ -199,6 +199,14 @@ impl Workspace {
         true
     }
 
+    /// Returns whether a file without a buffer is gone, and its deletion is not reported yet: what
+    /// is rejected now would be written as the whole file.
+    pub(crate) fn is_gone(&self, path: &Path, disk: &DiskFile) -> bool {
+        let review = self.reviews.get(path);
+        let is_open = self.documents.find(path).is_some();
+        disk.content.is_none() && !is_open && review.is_some_and(|review| review.now.is_text())
+    }
+
     /// Returns the path of a buffer's file.
     pub(super) fn path_of(&self, buf: BufId) -> Option<PathBuf> {
         let document = self.documents.get(buf)?;

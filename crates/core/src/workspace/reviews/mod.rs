@@ -30,7 +30,7 @@ use crate::text::Text;
 use crate::workspace::Workspace;
 use crate::workspace::info::HunkInfo;
 pub use decide::Decide;
-pub(crate) use decide::{End, NO_TEXT};
+pub(crate) use decide::{End, GONE, NO_TEXT};
 pub use file::FileReview;
 pub(crate) use moving::{Aim, Moved, Moving};
 pub(crate) use restore::{plan_reread, plan_rest};

@@ -145,7 +145,10 @@ impl Workspace {
                 Intent::Restore { state, is_reject }
             }
             WholeStep::Lost => {
-                let is_unknown = self.reviews.get(path).is_some_and(FileReview::is_of_unknown);
+                let is_unknown = self
+                    .reviews
+                    .get(path)
+                    .is_some_and(FileReview::is_of_unknown);
                 let why = match is_unknown {
                     true => "could not be read before it was changed",
                     false => "was too large to be kept",
