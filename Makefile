@@ -20,7 +20,7 @@ OTHERS := aarch64-unknown-linux-gnu x86_64-apple-darwin aarch64-apple-darwin
 MATRIX_FIRST = '$(NVIM)'
 
 .DELETE_ON_ERROR:
-.PHONY: help build release dist cross cross-setup try test lives soak check bench matrix matrix-setup agents nvim \
+.PHONY: help build release dist cross cross-setup try test lives soak faults check bench matrix matrix-setup agents nvim \
 	sdk-agent picture clean check-format check-clippy check-doc check-lua-format check-lua-types check-help check-deny fuzz
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo 'make test     runs all tests'
 	@echo 'make lives    runs the property tests again and again, each time with new random lives'
 	@echo 'make soak     runs the end-to-end tests again and again on a loaded machine'
+	@echo 'make faults   lets everything go wrong at every moment, FAULTS times, and prints a table'
 	@echo 'make check    runs all that reads the code: formats, lints, types, help tags, licences'
 	@echo 'make fuzz     feeds the pure code with random input, TIME seconds each (with nightly Rust)'
 	@echo 'make picture  takes the picture of the README anew'
@@ -95,6 +96,15 @@ lives:
 # pass. `make soak ROUNDS=5 FILTER=disk_door::` runs some of them.
 soak: build $(NVIM_READY) sdk-agent
 	@sh tools/soak.sh $(ROUNDS) $(FILTER)
+
+# All cells of the matrix of faults, each time with other delays; the log has the screens of those
+# that failed.
+FAULTS = 3
+faults: build $(NVIM_READY)
+	@cargo test -q --workspace --test e2e --no-run
+	@ACP_FAULTS=$(FAULTS) INSTA_UPDATE=no cargo test --workspace --test e2e -- faults::while --nocapture \
+		>'$(TARGET)/faults.log' 2>&1; status=$$?; \
+	grep -e ' run, .* failed$$' -e '^FAILED' -e '^test result' '$(TARGET)/faults.log'; exit $$status
 
 # Each fuzzer for TIME seconds; `make fuzz TIME=3600 FUZZERS=ledger` runs one for an hour. What one
 # finds becomes a named test.

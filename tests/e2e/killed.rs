@@ -52,10 +52,15 @@ fn is_whole(text: &str, lines: usize, own: bool) -> bool {
 }
 
 /// A deterministic random generator (xorshift).
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    /// Returns the generator of a seed; 0 is none.
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -78,7 +83,7 @@ fn check(steps: &[Json], at_work: impl Fn(&Nvim), span: Duration) {
     .map(|step| format!("{step}\n"))
     .collect();
     for seed in 1..=rounds {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut random = Random::seeded(seed);
         let mut project = Project::new().agent("agent", &script);
         for (name, lines) in FILES {
             project = project.file(name, version(lines, "0"));
@@ -103,7 +108,7 @@ fn check(steps: &[Json], at_work: impl Fn(&Nvim), span: Duration) {
 /// Types the user's line, and waits until Neovim has written it to the swap file, as it does after
 /// a few seconds without a key.
 #[track_caller]
-fn type_and_rest(nvim: &Nvim, text: &str) {
+pub fn type_and_rest(nvim: &Nvim, text: &str) {
     nvim.cmd("set updatetime=1");
     nvim.keys(&format!("o{text}<Esc>"));
     wait_swap(nvim, text);

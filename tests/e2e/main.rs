@@ -11,6 +11,7 @@ mod composer;
 mod cost;
 mod disk_door;
 mod events;
+mod faults;
 mod files;
 mod follow;
 mod form;

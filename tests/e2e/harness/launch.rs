@@ -30,7 +30,15 @@ pub fn spawn(project: &Project, mark: &str) -> Child {
 fn command(nvim: &Path, project: &Project, mark: &str) -> Command {
     let root = project.root();
     let stderr = File::create(root.join("nvim.stderr")).expect("the file can be made");
-    let mut command = Command::new(nvim);
+    let mut command = match &project.shell {
+        None => Command::new(nvim),
+        Some(line) => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("{line}; exec \"$0\" \"$@\"")]);
+            shell.arg(nvim);
+            shell
+        }
+    };
     command
         .arg("--embed")
         .arg("--clean")

@@ -3,6 +3,8 @@
 //!
 //! A zombie is not alive, but it is still its parent's child, so that tests of reaping can see it.
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// The environment variable that identifies the processes of one test.
 pub const MARK: &str = "ACP_TEST_MARK";
 
@@ -41,12 +43,23 @@ pub fn marked(mark: &str) -> Vec<Process> {
 
 /// Kills the process `pid`.
 pub fn kill(pid: u32) {
-    let pid = i32::try_from(pid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
+    send(pid, Signal::KILL);
+}
+
+/// Stops the process `pid`, which then does nothing until [`thaw`].
+pub fn freeze(pid: u32) {
+    send(pid, Signal::STOP);
+}
+
+pub fn thaw(pid: u32) {
+    send(pid, Signal::CONT);
+}
+
+fn send(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid {
         // The process may have ended by itself.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        let _ = kill_process(pid, signal);
     }
 }
 

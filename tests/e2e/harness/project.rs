@@ -19,6 +19,7 @@ pub struct Project {
     pub(super) env: Vec<(String, String)>,
     pub(super) commands: Vec<String>,
     pub(super) size: (usize, usize),
+    pub(super) shell: Option<String>,
 }
 
 impl Project {
@@ -34,6 +35,7 @@ impl Project {
             env: Vec::new(),
             commands: Vec::new(),
             size: (100, 30),
+            shell: None,
         };
         for folder in [
             "project", "home", "tmp", "config", "data", "state", "cache", "run", "agents",
@@ -94,6 +96,12 @@ impl Project {
     /// Adds an Ex command that runs before plugins are loaded, as a user's `init.lua` does.
     pub fn before(mut self, command: &str) -> Self {
         self.commands.push(command.to_owned());
+        self
+    }
+
+    /// Runs a shell command in the process that becomes Neovim.
+    pub fn shell(mut self, command: &str) -> Self {
+        self.shell = Some(command.to_owned());
         self
     }
 
