@@ -69,7 +69,9 @@ fn of_the_user(nvim: &Nvim, cell: Cell) {
     if is_there != cell.work.has_typed() {
         nvim.fail(&format!("the user's line is in the buffer {count} times"));
     }
-    if !is_whole(&text) {
+    // Until it is rejected, unsaved text stands beside that of a file that was gone and came back.
+    let is_in_parts = cell.fault == Fault::FileReplaced && cell.work.has_typed();
+    if !is_in_parts && !is_whole(&text) {
         nvim.fail(&format!("the buffer is no version: {text}"));
     }
 }

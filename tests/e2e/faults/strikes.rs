@@ -3,10 +3,8 @@
 use super::*;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-use serde_json::json;
 
 use crate::harness::agent;
 
@@ -190,15 +188,18 @@ fn replace(run: &mut Run) -> Lift {
     Box::new(move |_| put_back(&path, &away))
 }
 
-/// Puts back what was taken away, except for files that have been written anew.
-fn put_back(path: &PathBuf, away: &Path) {
-    let is_there = fs::symlink_metadata(path);
-    let is_there = is_there.is_ok_and(|it| it.is_dir() == away.is_dir() && !it.is_symlink());
-    if is_there && path.is_dir() {
+/// Puts back what was taken away, except for files that have been written anew. An empty one is what
+/// is left of a file whose deletion the agent's write has respected.
+fn put_back(path: &Path, away: &Path) {
+    let there = fs::symlink_metadata(path).ok();
+    if there.as_ref().is_some_and(fs::Metadata::is_dir) && away.is_dir() {
         for entry in fs::read_dir(away).expect("a folder").flatten() {
             put_back(&path.join(entry.file_name()), &entry.path());
         }
-    } else if !is_there || !path.is_file() {
+        return;
+    }
+    let is_new = there.is_some_and(|there| there.is_file() && there.len() > 0);
+    if away.is_dir() || !is_new {
         // There may be nothing in its place.
         let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
         fs::rename(away, path).expect("its place is free");

@@ -1,11 +1,12 @@
 //! What is under way when something goes wrong.
 
 use super::*;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
-/// A tool of the user's that takes a while.
-pub const TOOL: &str = "lua require('acp').tool({ name = 'slow', description = 'x', \
-    read_only = true, handler = function(_, ctx) \
+/// A tool of the user's that takes a while. What runs it is loaded here: a file of Lua that is first
+/// used while Neovim can open none is an internal error.
+pub const TOOL: &str = "lua require('acp.tools.context') require('acp').tool({ name = 'slow', \
+    description = 'x', read_only = true, handler = function(_, ctx) \
     ctx.await(function(resume) vim.defer_fn(resume, 100) end) return 'done' end })";
 
 /// Calls the tool as an MCP client does, and ends when it is answered or the proxy has ended.
@@ -73,8 +74,8 @@ impl Work {
             Self::Permission => 20,
             Self::Read | Self::Undo => 60,
             Self::Reject | Self::Tool => 120,
-            Self::Stream | Self::Disk => 150,
-            Self::Write | Self::Merge | Self::Terminal => 250,
+            Self::Stream | Self::Disk | Self::Write | Self::Merge => 150,
+            Self::Terminal => 250,
         })
     }
 
