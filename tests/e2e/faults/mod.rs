@@ -200,7 +200,11 @@ impl Run {
                 dismiss(nvim);
                 let said = nvim.messages();
                 let is_named = said.contains("src") || said.contains(".txt");
-                is_named || promises::are_restored(nvim, &cell.work.more_files())
+                // What was rejected before the fault is over, although its files may be gone now.
+                let left = talk::status(nvim)["review"]["files"].as_u64();
+                is_named
+                    || left.unwrap_or(0) == 0
+                    || promises::are_restored(nvim, &cell.work.more_files())
             });
         } else {
             cell.work.wait_end(nvim);
