@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::ondisk::{Place, decide, running, saves, types, writes};
+use super::ondisk::{Place, check_settled, decide, running, saves, types, writes};
 use super::world::{Part, World};
 use crate::spine::effect::EditorEffect;
 use crate::spine::event::ReviewAction;
@@ -184,4 +184,39 @@ fn a_late_report_of_a_new_file_does_not_bring_back_what_was_rejected_since() {
     assert_eq!(w.buffer(F), "mine\n");
     assert_eq!(w.editor.buffers[&w.buf(F)].tick, before);
     w.skip();
+}
+
+/// Has the agent delete a file and bring it back with this text; the user rejects the deletion before
+/// the return is reported.
+fn rejected_before_it_is_back(place: Place, text: &str) -> World {
+    let mut w = running(place, Some("a\n"));
+    w.holds(Part::Watcher);
+    w.holds(Part::Shadow);
+    w.disk.removes(F);
+    w.shadow.looks(&mut w.disk);
+    let gone = w.shadow.tells().expect("the deletion");
+    w.happens(gone);
+    w.disk.put(F, text);
+    decide(&mut w, ReviewAction::Reject);
+    w.shadow.looks(&mut w.disk);
+    if let Some(back) = w.shadow.tells() {
+        w.happens(back);
+    }
+    w.goes_on();
+    w.ends_turn("end_turn");
+    w
+}
+
+#[test]
+fn a_file_that_is_back_before_its_deletion_is_rejected_is_not_a_new_one() {
+    for place in [Place::Disk, Place::Buffer] {
+        let mut w = rejected_before_it_is_back(place, "a\n");
+        check_settled(&w);
+        w.skip();
+        let mut w = rejected_before_it_is_back(place, "b\n");
+        decide(&mut w, ReviewAction::Reject);
+        assert_eq!(w.disk.get(F).as_deref(), Some("a\n"), "{place:?}");
+        check_settled(&w);
+        w.skip();
+    }
 }

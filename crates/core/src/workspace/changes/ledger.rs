@@ -166,23 +166,26 @@ impl Workspace {
         let Some(taken) = self.changes.unsure.remove(&change.path) else {
             return;
         };
-        let (Some(session), Some(before)) = (*by, change.before.text()) else {
-            return;
-        };
-        if taken == before {
-            return;
-        }
         let buffer = self.documents.find(&change.path);
         let (path, current): (_, Option<Text>) = match buffer {
             Some((_, document)) => (document.path.clone(), Some(document.text.clone())),
             None => (self.reviews.name_of(&change.path, &change.path), None),
         };
+        // A file that comes back is not new: it continues from the one that was gone.
+        let gone = self.reviews.get(&path).map(|review| &review.origin);
+        let gone = gone.filter(|origin| change.before.is_missing() && !origin.is_missing());
+        let origin = gone.unwrap_or(&change.before).clone();
+        let (Some(session), Some(before)) = (*by, origin.text()) else {
+            return;
+        };
+        if taken == before {
+            return;
+        }
         let base = current.as_ref().unwrap_or(&taken);
-        let origin = change.before.clone();
         let review = self
             .reviews
-            .begin(&path, &change.path, session, base, origin);
-        review.was_agents(&taken, &change.before);
+            .begin(&path, &change.path, session, base, origin.clone());
+        review.was_agents(&taken, &origin);
         self.reviews.touch(&path);
     }
 }
