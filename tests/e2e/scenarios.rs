@@ -91,8 +91,9 @@ fn several_diffs_are_looked_at_one_by_one_and_several_questions_answered_in_any_
     nvim.wait("the first file", || {
         nvim.lua("return vim.fn.expand('%:t')", ()) == "a.txt"
     });
-    press(&nvim, "o");
+    // The window hears of the second place with a later frame.
     nvim.wait("the second file", || {
+        press(&nvim, "o");
         nvim.lua("return vim.fn.expand('%:t')", ()) == "b.txt"
     });
     nvim.wait_text("proposed 1/1");

@@ -133,3 +133,14 @@ pub fn here(nvim: &Nvim) -> String {
     let filetype = nvim.lua("return vim.bo.filetype", ());
     filetype.as_str().unwrap_or_default().to_owned()
 }
+
+/// Waits until no window shows the queue. The first prompt is in it until its session is open.
+#[track_caller]
+pub fn wait_queue_closed(nvim: &Nvim) {
+    let shown = "return vim.iter(vim.api.nvim_list_wins()):any(function(win)
+        return vim.endswith(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)), '/queue')
+    end)";
+    nvim.wait("the queue's window to close", || {
+        nvim.lua(shown, ()) == false
+    });
+}

@@ -47,6 +47,7 @@ fn running(change: impl FnOnce(Project) -> Project, command: &str) -> Nvim {
     talk::open(&nvim);
     talk::prompt(&nvim, "go");
     nvim.wait("the terminal", || terminals(&nvim) == 1);
+    talk::wait_queue_closed(&nvim);
     nvim
 }
 

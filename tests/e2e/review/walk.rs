@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{NEW, OLD, reviewed, row, wait_shown};
 use crate::files::{Script, last_turn, open, start};
 use crate::harness::{Nvim, Project};
+use crate::talk;
 
 /// Has the agent change three files; the first is in the current window.
 #[track_caller]
@@ -24,6 +25,7 @@ fn three_files(project: Project) -> Nvim {
     last_turn(&nvim);
     let count = "return #require('acp').review.hunks()";
     nvim.wait("all hunks", || nvim.lua(count, ()) == 7);
+    talk::wait_queue_closed(&nvim);
     nvim
 }
 

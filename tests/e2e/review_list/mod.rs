@@ -5,6 +5,7 @@ mod look;
 
 use crate::files::{Script, last_turn, start};
 use crate::harness::{Nvim, Project};
+use crate::talk;
 
 /// Has the agent change three files, none of them in a window, and opens the list.
 #[track_caller]
@@ -31,6 +32,7 @@ fn changed(project: Project) -> Nvim {
     last_turn(&nvim);
     let count = "return #require('acp').review.hunks()";
     nvim.wait("all hunks", || nvim.lua(count, ()) == 4);
+    talk::wait_queue_closed(&nvim);
     nvim
 }
 
