@@ -167,3 +167,17 @@ fn a_question_shows_its_call_as_neovim_knows_it_now() {
     ];
     check_turn(&steps);
 }
+
+#[test]
+fn a_report_from_before_a_save_is_not_taken_for_a_change_that_followed_it() {
+    let steps = [
+        Step::Buffer(0, "open"),
+        Step::User("interrupt"),
+        Step::Foreign(0, 0),
+        Step::Check,
+        Step::Foreign(0, 0),
+        // It replaces the second change, which comes back; the first is reported later.
+        Step::Buffer(0, "wipe"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

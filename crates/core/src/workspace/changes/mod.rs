@@ -37,9 +37,19 @@ pub struct Changes {
     /// Texts read from disk while a window was open; an agent's change of the file may not have
     /// been reported yet.
     unsure: BTreeMap<PathBuf, Text>,
-    /// The state in which Neovim last saved each file, until the save is reported, and the file that
-    /// the save replaced without a merge.
-    saved: BTreeMap<PathBuf, (FileState, Option<Stamp>)>,
+    /// Neovim's last save of each file, until it is reported.
+    saved: BTreeMap<PathBuf, Saved>,
+}
+
+/// A save by Neovim.
+#[derive(Debug)]
+struct Saved {
+    state: FileState,
+    /// The file that it replaced without a merge.
+    over: Option<Stamp>,
+    /// A report was taken for a change that followed it. A report of the save may come all the same,
+    /// if that change was the earlier one.
+    is_passed: bool,
 }
 
 /// A reported change on disk, to be applied.
@@ -65,20 +75,23 @@ struct Reading {
 impl Changes {
     /// Marks a text read from disk before its change was reported, unless Neovim has saved it.
     pub fn is_unsure(&mut self, real: &Path, text: &Text) {
-        let saved = self.saved.get(real).and_then(|(saved, _)| saved.text());
+        let saved = self.saved.get(real).and_then(|saved| saved.state.text());
         if saved.as_ref() != Some(text) {
             self.unsure.insert(real.to_owned(), text.clone());
         }
     }
 
     /// Records that Neovim has saved a buffer.
-    fn is_saved(&mut self, document: &Document, overwritten: Option<Stamp>) {
-        let saved = FileState {
-            stamp: document.stamp,
-            ..FileState::of_text(document.text.clone(), document.state.format)
+    fn is_saved(&mut self, document: &Document, over: Option<Stamp>) {
+        let saved = Saved {
+            state: FileState {
+                stamp: document.stamp,
+                ..FileState::of_text(document.text.clone(), document.state.format)
+            },
+            over,
+            is_passed: false,
         };
-        self.saved
-            .insert(document.real.clone(), (saved, overwritten));
+        self.saved.insert(document.real.clone(), saved);
         if self.saved.len() > MAX_SAVED {
             self.saved.pop_first();
         }
@@ -88,21 +101,22 @@ impl Changes {
     /// belongs to the user. Returns it, and whether it was the whole change.
     fn take_save(&mut self, change: &mut FileChange) -> (Option<FileChange>, bool) {
         let after = change.after.stamp;
-        let is_earlier = |(_, overwritten): &(FileState, Option<Stamp>)| {
-            overwritten.is_some() && *overwritten == after
+        let Some(save) = self.saved.get_mut(&change.path) else {
+            return (None, false);
         };
-        if self.saved.get(&change.path).is_some_and(is_earlier) {
+        let saved = save.state.clone();
+        let is_earlier = save.over.is_some() && save.over == after;
+        if is_earlier || save.is_passed && after != saved.stamp {
             return (None, false);
         }
-        let Some((saved, _)) = self.saved.remove(&change.path) else {
-            return (None, false);
-        };
         let is_told = change.before.stamp == saved.stamp
             || !change.after.is_text()
             || self.unsure.contains_key(&change.path);
-        if is_told || change.after.stamp == saved.stamp || change.after.text() == saved.text() {
+        if is_told || after == saved.stamp || change.after.text() == saved.text() {
+            self.saved.remove(&change.path);
             return (None, !is_told);
         }
+        save.is_passed = true;
         let saved = FileState {
             mode: change.before.mode,
             ..saved
