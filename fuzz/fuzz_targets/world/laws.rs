@@ -38,12 +38,13 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
 pub fn check_rest(world: &mut World) {
     check_answered(world);
     check_kept(world);
-    let sessions: Vec<SessionKey> = world.model.conversation.sessions.keys().copied().collect();
+    let sessions = world.model.conversation.sessions();
+    let sessions: Vec<SessionKey> = sessions.map(|(key, _)| key).collect();
     for session in sessions {
         world.happens(Event::Session(SessionEvent::Close { session }));
     }
     check_answered(world);
-    assert!(world.model.conversation.agents.is_empty());
+    assert_eq!(world.model.conversation.agents().count(), 0);
 }
 
 /// Checks that the host keeps the pending reviews, with the texts that the user has accepted.
