@@ -32,8 +32,11 @@ fn a_key_goes_to_the_first_file_and_then_to_the_next() {
     wait_file_name(&nvim, "b.txt");
     nvim.wait_text("b proposed 1/1");
     assert_eq!(nvim.lua("return vim.fn.line('.')", ()), 2);
-    press(&nvim, "o");
-    wait_file_name(&nvim, "new.txt");
+    // The window hears of the second place with a later frame.
+    nvim.wait("new.txt", || {
+        press(&nvim, "o");
+        nvim.lua("return vim.fn.expand('%:t')", ()) == "new.txt"
+    });
     nvim.wait_text("proposed 1/1");
     nvim.wait_text("second");
     let rows = nvim.screen().rows();
