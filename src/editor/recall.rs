@@ -71,6 +71,10 @@ fn turn(key: SessionKey, way: Way, text: String) -> Option<String> {
             None if way == Way::Newer => return None,
             None => {
                 let prompts = state::session(key, |info| info.prompts.clone())?;
+                if prompts.is_empty() {
+                    // They may still be read from the disk.
+                    return None;
+                }
                 places.entry(key).or_insert(Browsing {
                     at: prompts.len(),
                     prompts,

@@ -21,6 +21,9 @@ pub enum Way {
 
 /// Goes to the next or previous hunk, from the last one in a file to the next file.
 pub fn go(way: Way) -> mlua::Result<bool> {
+    if files().is_empty() {
+        return Ok(false);
+    }
     leave_chat()?;
     let buf = buffer::here()?;
     let row = window::row(0)?;

@@ -1,7 +1,7 @@
 //! Earlier prompts, recalled into the input.
 
 use crate::harness::Nvim;
-use crate::talk::{self, open, wait_said};
+use crate::talk::{self, wait_said};
 
 #[track_caller]
 fn wait_input(nvim: &Nvim, want: &[&str]) {
@@ -40,8 +40,8 @@ fn prompts_and_an_unsent_draft_outlive_neovim() {
     let project = nvim.project.clone();
     nvim.quit();
     let nvim = Nvim::start(project);
-    open(&nvim);
-    nvim.keys("i");
+    // The first `<Up>` may come before the prompts were read.
+    nvim.keys(":AcpChat<CR>i<Up>");
     nvim.wait("the earlier draft", || {
         nvim.keys("<Up>");
         nvim.buf_lines(0) == ["two, but not yet"]

@@ -197,10 +197,14 @@ fn a_hunk_in_a_closed_fold_is_opened() {
 }
 
 #[test]
-fn a_jump_without_hunks_shows_a_message() {
+fn a_jump_without_hunks_shows_a_message_and_goes_nowhere() {
     let nvim = start(Project::new().agent("agent", &Script::new().done()), "");
+    let filetype = |nvim: &Nvim| nvim.lua("return vim.bo.filetype", ());
+    nvim.cmd("AcpChat");
+    nvim.wait("the chat", || filetype(&nvim) == "acp-input");
     nvim.cmd("Acp next");
     nvim.wait_text("Nothing to review.");
+    assert_eq!(filetype(&nvim), "acp-input");
     nvim.quit();
 }
 
