@@ -43,23 +43,33 @@ pub fn output() -> Output {
             ..pace
         });
     }
-    match (output, pace.key) {
+    wait_for_more(output, due);
+    output
+}
+
+/// Returns whether a frame may bring more output now than the last one did. If it may not yet, sets
+/// the timer again: it may have fired while that frame was pending, and early, as libuv's clock can
+/// be behind.
+pub fn is_due() -> bool {
+    let (output, due) = PACE.get().at(now());
+    let is_due = match LAST.get() {
+        Output::Much => return false,
+        Output::Little => output == Output::Much,
+        Output::Held => output != Output::Held,
+    };
+    if !is_due {
+        wait_for_more(output, due);
+    }
+    is_due
+}
+
+/// Requests a frame for when it may bring more than this output, which may change at `due`.
+fn wait_for_more(output: Output, due: Duration) {
+    match (output, PACE.get().key) {
         (Output::Held, _) => wait(due),
         // The rest may be fed at that time.
         (Output::Little, Some(key)) => wait(key + TYPING),
         _ => {}
-    }
-    output
-}
-
-/// Returns whether a frame may bring more output now than the last one did: the timer may have
-/// fired while that frame was pending.
-pub fn is_due() -> bool {
-    let may = || PACE.get().at(now()).0;
-    match LAST.get() {
-        Output::Much => false,
-        Output::Little => may() == Output::Much,
-        Output::Held => may() != Output::Held,
     }
 }
 
