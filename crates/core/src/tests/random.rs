@@ -181,3 +181,24 @@ fn a_report_from_before_a_save_is_not_taken_for_a_change_that_followed_it() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_buffer_opened_by_another_name_during_a_reject_on_disk_gets_the_rejected_text() {
+    let mut life = Story::new(Can::Forget, false);
+    life.links();
+    let steps = [
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        // By the other name.
+        Step::Write(0, vec![(0, 1, 0)]),
+        Step::Disk(1),
+        Step::Disk(1),
+        Step::User("reject row"),
+        Step::Disk(1),
+        Step::Buffer(0, "open"),
+    ];
+    for step in &steps {
+        life.live(step);
+    }
+    drop(life.rests());
+}

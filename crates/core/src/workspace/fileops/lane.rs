@@ -181,6 +181,17 @@ impl FileOps {
         }
     }
 
+    /// Gives the decisions about a file's review the review's new name.
+    pub fn review_renamed(&mut self, from: &Path, to: &Path) {
+        let Some(lane) = self.by_name.get(from).and_then(|id| self.lanes.get_mut(id)) else {
+            return;
+        };
+        let active = lane.active.iter_mut().map(|(op, _)| op);
+        let ops = active.chain(&mut lane.waiting);
+        ops.filter(|op| op.intent.kind() == Kind::Decision && op.path == from)
+            .for_each(|op| to.clone_into(&mut op.path));
+    }
+
     /// Moves the names and the waiting operations of one lane to another, in order of arrival.
     pub(super) fn join(&mut self, from: LaneId, to: LaneId) {
         let Some(from) = self.lanes.remove(&from) else {

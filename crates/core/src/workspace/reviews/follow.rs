@@ -59,6 +59,7 @@ impl Workspace {
         }
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
+        self.fileops.review_renamed(&name, &path);
         if is_read && self.writer_at(&real).is_some() {
             self.changes.is_unsure(&real, &text);
         }
