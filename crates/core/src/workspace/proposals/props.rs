@@ -20,6 +20,11 @@ fn some_lines(most: usize) -> impl Strategy<Value = Vec<String>> {
     vec("[ab ]{0,3}", 1..most)
 }
 
+/// Lines without indentation, of which a snippet may lack some.
+fn plain_lines(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<String>> {
+    vec("([ab][ab ]{0,2})?", count)
+}
+
 fn text_of(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
@@ -58,7 +63,7 @@ fn choose(file: &mut FileProposal, which: &Which, action: ReviewAction) {
 }
 
 fn an_edit() -> impl Strategy<Value = (usize, usize, Vec<String>)> {
-    (0..20usize, 0..4usize, lines(4))
+    (0..20usize, 0..4usize, plain_lines(0..4))
 }
 
 /// Checks that the hunks are disjoint, sorted, and contain the lines of the base.
@@ -141,9 +146,9 @@ proptest! {
 
     #[test]
     fn only_the_proposals_own_lines_are_marked_whatever_the_user_types(
-        all in some_lines(16),
+        all in plain_lines(1..16),
         (start, count) in (0..16usize, 1..4usize),
-        new in lines(4),
+        new in plain_lines(0..4),
         edits in vec(an_edit(), 0..6),
         row in 0..30usize,
     ) {
@@ -174,7 +179,7 @@ proptest! {
             };
             // The snippet is replaced at one of its occurrences; without an occurrence, nothing is.
             let is_own = file.hunks.is_empty() || (0..text.len()).any(replaced);
-            prop_assert!(is_own, "{now} becomes {after}");
+            prop_assert!(is_own, "{text:?} becomes {after:?}, not {new:?} for {old:?}");
         }
     }
 }
