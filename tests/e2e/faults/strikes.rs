@@ -188,8 +188,7 @@ fn replace(run: &mut Run) -> Lift {
     Box::new(move |_| put_back(&path, &away))
 }
 
-/// Puts back what was taken away, except for files that have been written anew. An empty one is what
-/// is left of a file whose deletion the agent's write has respected.
+/// Puts back what was taken away, except for files that have been written anew.
 fn put_back(path: &Path, away: &Path) {
     let there = fs::symlink_metadata(path).ok();
     if there.as_ref().is_some_and(fs::Metadata::is_dir) && away.is_dir() {
@@ -198,7 +197,7 @@ fn put_back(path: &Path, away: &Path) {
         }
         return;
     }
-    let is_new = there.is_some_and(|there| there.is_file() && there.len() > 0);
+    let is_new = there.is_some_and(|there| there.is_file());
     if away.is_dir() || !is_new {
         // There may be nothing in its place.
         let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));

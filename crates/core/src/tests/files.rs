@@ -132,6 +132,16 @@ fn an_emptied_buffer_reads_as_an_empty_file() {
 }
 
 #[test]
+fn a_write_to_a_file_that_was_deleted_since_it_was_read_creates_it_whole() {
+    let mut w = with_file("a\nb\n");
+    reads(&mut w, "1", json!({}));
+    w.disk.removes(F);
+    writes(&mut w, "2", F, "a\nc\n");
+    check_written(&w, "2");
+    assert_eq!(w.disk.get(F).as_deref(), Some("a\nc\n"));
+}
+
+#[test]
 fn failed_reads_and_writes_are_reported() {
     let mut w = with_file("a\n");
     w.asks(

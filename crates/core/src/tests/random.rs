@@ -182,11 +182,20 @@ fn a_report_from_before_a_save_is_not_taken_for_a_change_that_followed_it() {
     drop(live(Can::Forget, &steps, false));
 }
 
-#[test]
-fn a_buffer_opened_by_another_name_during_a_reject_on_disk_gets_the_rejected_text() {
+/// Lives these steps with one file that has two names, and checks the laws.
+#[track_caller]
+fn check_linked(steps: &[Step]) {
     let mut life = Story::new(Can::Forget, false);
     life.links();
-    let steps = [
+    for step in steps {
+        life.live(step);
+    }
+    drop(life.rests());
+}
+
+#[test]
+fn a_buffer_opened_by_another_name_during_a_reject_on_disk_gets_the_rejected_text() {
+    check_linked(&[
         Step::Read(0, None, None),
         Step::Disk(0),
         // By the other name.
@@ -196,9 +205,22 @@ fn a_buffer_opened_by_another_name_during_a_reject_on_disk_gets_the_rejected_tex
         Step::User("reject row"),
         Step::Disk(1),
         Step::Buffer(0, "open"),
-    ];
-    for step in &steps {
-        life.live(step);
-    }
-    drop(life.rests());
+    ]);
+}
+
+#[test]
+fn a_change_that_is_written_back_follows_those_that_were_reported_before_it() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 0),
+        Step::User("prompt"),
+        Step::Check,
+        Step::Read(0, None, None),
+        Step::Tell,
+        Step::Disk(0),
+        Step::Buffer(0, "wipe"),
+        Step::Foreign(0, 0),
+    ]);
 }

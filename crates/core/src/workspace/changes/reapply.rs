@@ -174,8 +174,9 @@ impl Workspace {
                 ..FileState::of_text(text, reapply.under.format)
             },
         };
+        // Changes that wait were made before it.
         let take_in = Intent::TakeIn(TakeIn::new(change, reapply.by));
-        self.follow_up(path.to_owned(), take_in, fx);
+        self.operate(path.to_owned(), take_in, fx);
         Next::Done
     }
 

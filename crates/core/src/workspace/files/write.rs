@@ -179,7 +179,9 @@ impl Write {
             ..format
         };
         let mut after = before.clone().unwrap_or_default();
-        let seen = now.seen(self.session, &real);
+        // A file that is gone is created anew; but what the user has rejected stays out.
+        let is_gone = before.is_none() && now.review.is_none_or(|file| !file.now.is_missing());
+        let seen = now.seen(self.session, &real).filter(|_| !is_gone);
         let merged = merge(seen.unwrap_or(&after), &after, &theirs);
         after.apply_all(&merged.edits);
         Plan::Disk(
