@@ -7,9 +7,12 @@
 //!
 //! `make bench ARGS='burst read'` measures only some rows; `-n 5` sets the number of runs. The ratios
 //! are compared with those that `benches/ratios` keeps; `--keep` keeps the measured ones instead.
+//! `make bench ARGS=growth` prints how the plugin's costs grow with the size of the work; words after
+//! it choose subjects.
 
 mod client;
 mod disk;
+mod growth;
 #[allow(dead_code, unused_imports)] // The end-to-end tests use the rest of it.
 #[path = "../../tests/e2e/harness/mod.rs"]
 mod harness;
@@ -37,6 +40,9 @@ fn main() {
             "--bench" => {}
             _ => chosen.push(word),
         }
+    }
+    if chosen.first().is_some_and(|name| name == "growth") {
+        return growth::print(&chosen[1..]);
     }
     let is_chosen = |row: &&Row| chosen.is_empty() || chosen.iter().any(|name| name == row.name);
     table::head(runs);

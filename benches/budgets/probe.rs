@@ -52,6 +52,11 @@ pub fn peak_memory_mb(pid: u32) -> f64 {
     field(&format!("/proc/{pid}/status"), "VmHWM:") as f64 * 1024.0 / 1e6
 }
 
+/// Returns the present memory of a process in MB.
+pub fn memory_mb(pid: u32) -> f64 {
+    field(&format!("/proc/{pid}/status"), "VmRSS:") as f64 * 1024.0 / 1e6
+}
+
 /// Returns the number of voluntary context switches of a process (each follows a wake-up) and of
 /// its threads.
 pub fn wakeups(pid: u32) -> (u64, usize) {

@@ -15,7 +15,7 @@ use crate::questions::permission::Permission;
 use crate::questions::{Content, Question};
 use crate::render::toolview;
 use crate::spine::ids::{AgentKey, SessionKey};
-use crate::view::snapshot::{AgentInfo, QuestionContent, QuestionInfo, ReviewInfo, Snapshot};
+use crate::view::snapshot::{AgentInfo, QuestionContent, QuestionInfo, Snapshot};
 use acp::Purpose;
 
 impl Model {
@@ -32,15 +32,7 @@ impl Model {
                 .map(|(key, agent)| self.agent_info(key, agent))
                 .collect(),
             questions: self.question_infos(),
-            reviews: reviews
-                .filter(|(_, file)| file.is_pending())
-                .map(|(path, file)| ReviewInfo {
-                    path: path.clone(),
-                    session: file.session,
-                    hunks: Arc::clone(&file.info),
-                    whole: file.whole(),
-                })
-                .collect(),
+            reviews: reviews.filter_map(|(_, file)| file.info.clone()).collect(),
             proposals: self.workspace.proposals().infos(),
             terminals: self.terminals.infos(),
         }

@@ -29,11 +29,21 @@ pub fn check_model(model: &Model) {
         if let Some((_, document)) = model.workspace.documents().find(path) {
             assert_eq!(file.ledger.current(), &document.text, "{}", path.display());
         }
-        if !model.workspace.reviews().is_touched(path) {
+        // A review that an operation begins is announced with its first change.
+        let names = model.workspace.names_of(path);
+        let is_being_changed = model.workspace.fileops().doing(&names).is_some();
+        if !model.workspace.reviews().is_touched(path) && !is_being_changed {
+            let pending = file
+                .info
+                .as_ref()
+                .map(|info| (info.hunks.len(), &info.whole));
+            let (hunks, whole) = (file.ledger.hunks().len(), file.whole());
+            let is_pending = hunks > 0 || !whole.is_empty();
             assert_eq!(
-                file.info.len(),
-                file.ledger.hunks().len(),
-                "the snapshot's hunks"
+                pending,
+                is_pending.then_some((hunks, &whole)),
+                "the snapshot of {}",
+                path.display()
             );
         }
     }

@@ -3,7 +3,6 @@
 //! Invariant: a snapshot is published with each frame and before each `User` event. While events
 //! wait, several frames and `User` events share one, so that its cost does not grow with each.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,9 +12,8 @@ use crate::conversation::info::SessionInfo;
 use crate::form::Ask;
 use crate::spine::event::AgentSpec;
 use crate::spine::ids::SessionKey;
-use crate::spine::project::Whole;
 use crate::terminals::info::TerminalInfo;
-use crate::workspace::info::{HunkInfo, ProposalInfo};
+use crate::workspace::info::{ProposalInfo, ReviewInfo};
 use acp::client::Initialized;
 use acp::{OptionKind, PermissionOption};
 
@@ -25,7 +23,7 @@ pub struct Snapshot {
     pub agents: Vec<AgentInfo>,
     /// Those that wait for the user, oldest first.
     pub questions: Vec<QuestionInfo>,
-    pub reviews: Vec<ReviewInfo>,
+    pub reviews: Vec<Arc<ReviewInfo>>,
     /// By path.
     pub proposals: Vec<ProposalInfo>,
     /// Oldest first.
@@ -100,15 +98,6 @@ pub enum QuestionContent {
         message: String,
         ask: Ask,
     },
-}
-
-#[derive(Debug, Clone)]
-pub struct ReviewInfo {
-    pub path: PathBuf,
-    pub session: SessionKey,
-    pub hunks: Arc<Vec<HunkInfo>>,
-    /// Changes of the file as a whole, besides its hunks.
-    pub whole: Vec<Whole>,
 }
 
 /// Returns the protocol's name of an option's kind.

@@ -4,8 +4,20 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::spine::ids::SessionKey;
+use crate::spine::project::Whole;
 use crate::workspace::ledger::Review;
 use acp::path_as_text;
+
+/// A file's changes that the user has not decided about yet.
+#[derive(Debug, Clone)]
+pub struct ReviewInfo {
+    pub path: PathBuf,
+    pub session: SessionKey,
+    pub hunks: Vec<HunkInfo>,
+    /// Changes of the file as a whole, besides its hunks.
+    pub whole: Vec<Whole>,
+}
 
 /// A file's changes that agents propose and have not written yet.
 #[derive(Debug, Clone)]

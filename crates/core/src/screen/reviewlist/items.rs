@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::model::Model;
 use crate::spine::ids::{ItemKey, SessionKey};
 use crate::view::reviewlist::items::{Item, Keys, What, hash};
+use crate::workspace::info::HunkInfo;
 use crate::workspace::proposals::{FileProposal, Proposal, ProposalIndex};
 use crate::workspace::reviews::FileReview;
 
@@ -24,8 +25,9 @@ impl Model {
             }
         }
         for (path, file) in self.workspace.reviews().iter() {
-            if !file.info.is_empty() || !file.whole().is_empty() {
-                push_review(sessions.entry(file.session).or_default(), path, file);
+            if let Some(info) = &file.info {
+                let items = sessions.entry(file.session).or_default();
+                push_review(items, path, file, &info.hunks);
             }
         }
         sessions.into_values().flatten().collect()
@@ -58,7 +60,12 @@ fn push_proposal<'a>(
     }
 }
 
-fn push_review<'a>(items: &mut Vec<Item<'a>>, path: &'a Path, file: &'a FileReview) {
+fn push_review<'a>(
+    items: &mut Vec<Item<'a>>,
+    path: &'a Path,
+    file: &'a FileReview,
+    hunks: &'a [HunkInfo],
+) {
     let session = file.session;
     let seed = hash(path);
     items.push(Item {
@@ -68,7 +75,7 @@ fn push_review<'a>(items: &mut Vec<Item<'a>>, path: &'a Path, file: &'a FileRevi
         what: What::File(file),
     });
     let mut keys = Keys::new(seed);
-    for hunk in file.info.iter() {
+    for hunk in hunks {
         items.push(Item {
             key: keys.next((&hunk.old, &hunk.new, hunk.state)),
             session,

@@ -120,8 +120,9 @@ fn is_gone(file: &FileReview) -> bool {
 fn file_line(name: &str, file: &FileReview, whole: &[Whole]) -> Line {
     let mut line = LineOf::default();
     line.put(name, "AcpPath");
-    let added: usize = file.info.iter().map(|hunk| hunk.new.len()).sum();
-    let removed: usize = file.info.iter().map(|hunk| hunk.old.len()).sum();
+    let hunks = file.info.iter().flat_map(|info| &info.hunks);
+    let added = hunks.clone().map(|hunk| hunk.new.len()).sum();
+    let removed = hunks.map(|hunk| hunk.old.len()).sum();
     line.put_counts(added, removed);
     for whole in whole {
         line.put("  ", "AcpDim");

@@ -17,7 +17,7 @@ use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
-use crate::workspace::info::HunkInfo;
+use crate::workspace::info::ReviewInfo;
 use crate::workspace::ledger::{Review, Which, agent_changed};
 
 #[derive(Debug)]
@@ -57,8 +57,8 @@ pub struct FileReview {
     /// The session that counts this file, and its share: files and hunks.
     pub(super) counted: (SessionKey, (usize, usize)),
     words: Words,
-    /// The hunks as the public API shows them, made anew when they change.
-    pub(crate) info: Arc<Vec<HunkInfo>>,
+    /// The pending changes as the public API shows them, made anew when they change.
+    pub(crate) info: Option<Arc<ReviewInfo>>,
 }
 
 impl FileReview {
@@ -83,7 +83,7 @@ impl FileReview {
             announced: (0, false),
             counted: (session, (0, 0)),
             words: Words::default(),
-            info: Arc::default(),
+            info: None,
         }
     }
 

@@ -28,7 +28,7 @@ use crate::spine::project::FileState;
 use crate::spine::view::Patch;
 use crate::text::Text;
 use crate::workspace::Workspace;
-use crate::workspace::info::HunkInfo;
+use crate::workspace::info::{HunkInfo, ReviewInfo};
 pub use decide::Decide;
 pub(crate) use decide::{End, GONE, NO_TEXT};
 pub use file::FileReview;
@@ -183,9 +183,16 @@ impl Reviews {
             let Some(file) = self.files.get_mut(path) else {
                 continue;
             };
-            let hunks = file.ledger.hunks().len();
-            file.info = Arc::new(HunkInfo::of(path, &file.ledger));
-            let now = (hunks, file.is_pending());
+            let (hunks, is_pending) = (file.ledger.hunks().len(), file.is_pending());
+            file.info = is_pending.then(|| {
+                Arc::new(ReviewInfo {
+                    path: path.clone(),
+                    session: file.session,
+                    hunks: HunkInfo::of(path, &file.ledger),
+                    whole: file.whole(),
+                })
+            });
+            let now = (hunks, is_pending);
             if now != file.announced {
                 file.announced = now;
                 let path = path.clone();
