@@ -32,7 +32,7 @@ return {
     title = "Claude Code",
     command = "claude-agent-acp",
     install = "npm install -g @agentclientprotocol/claude-agent-acp@0",
-    version = "0.100.0",
+    version = "0.101.0",
   },
   cline = {
     title = "Cline",

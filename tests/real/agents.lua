@@ -110,7 +110,7 @@ end
 M.agents = {
   claude = {
     package = "@agentclientprotocol/claude-agent-acp",
-    version = "0.100.0",
+    version = "0.101.0",
     steers = true,
     env = {
       ANTHROPIC_BASE_URL = "{url}",

@@ -118,7 +118,7 @@ turns_of() {
     bin=$node
     isolated agui.lua "$1"
   else
-    isolated turns.lua "$1" first && isolated turns.lua "$1" second
+    isolated turns.lua "$1" first && isolated turns.lua "$1" late && isolated turns.lua "$1" second
   fi
 }
 
