@@ -4,7 +4,7 @@
 
 SCRIPT is JSON: {"WORD": [STEP, ...]}. The newest message of the user that contains one of the words
 chooses the scene; the number of tool results after it chooses the step. A STEP has "text" and,
-optionally, "thought", "call": {"name", "args"}, and "slow": the seconds between pieces of its text.
+optionally, "thought", "call": {"name", "args", "namespace"}, and "slow": the seconds between pieces of its text.
 A request without tools (a title, a summary) is answered with a title. Each request is a line of
 LOG: the scene, the step, the tools offered, what the user has said.
 """
@@ -124,14 +124,11 @@ class Responses:
         base = {"status": "completed", "role": "assistant", "content": [text]}
         yield {"type": "message", "id": fresh("msg")} | base
         if "call" in step:
-            yield {
-                "type": "function_call",
-                "id": fresh("fc"),
-                "call_id": fresh("call"),
-                "name": step["call"]["name"],
-                "arguments": json.dumps(step["call"]["args"]),
-                "status": "completed",
-            }
+            call = {"name": step["call"]["name"], "arguments": json.dumps(step["call"]["args"])}
+            if "namespace" in step["call"]:
+                call["namespace"] = step["call"]["namespace"]
+            ids = {"id": fresh("fc"), "call_id": fresh("call")}
+            yield {"type": "function_call", "status": "completed"} | ids | call
 
     def response(self, items, status):
         usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}

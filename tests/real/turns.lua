@@ -1,9 +1,10 @@
 -- Runs turns of one agent in this Neovim, with the model that tests/real/model.py plays. The first
 -- Neovim keeps its results, the second one reopens the session and prints the agent's row of the
--- help's table; it fails if that is not the row of tests/real/agents.lua. One between them steers at
--- the end of turns. tests/real/run.sh runs all without a network.
+-- help's table; it fails if that is not the row of tests/real/agents.lua. Others, between them, steer
+-- at the end of turns, and reopen a session that had sub-agents. tests/real/run.sh runs all without a
+-- network.
 --
---   nvim --clean --headless --cmd 'set rtp^=CHECKOUT' -l tests/real/turns.lua NAME first|late|second
+--   nvim --clean --headless --cmd 'set rtp^=CHECKOUT' -l tests/real/turns.lua NAME PART
 local name, part = _G.arg[1], _G.arg[2]
 local here = vim.fs.dirname(_G.arg[0])
 local real = dofile(here .. "/agents.lua")
@@ -54,6 +55,17 @@ local function scenes()
     ["scene:end"] = { { text = "That is all I had to say." } },
     ["scene:linger"] = { { text = "That is all I had to say.", slow = 0.3 } },
     ["scene:aside"] = { { text = "I heard you while I worked." } },
+    ["scene:delegate"] = {
+      {
+        text = "Somebody else looks.",
+        call = agent.delegate and agent.delegate("Please play scene:child"),
+      },
+      { text = "They have looked." },
+    },
+    ["scene:child"] = {
+      { text = "I look into it.", call = agent.read(hello) },
+      { text = "It has three lines." },
+    },
     ["scene:greet"] = { { text = "Good day to you, reader." } },
   }
 end
@@ -224,6 +236,7 @@ local function steered()
 end
 
 local session_file = home .. "/session"
+local children_file = home .. "/children"
 
 local function opened(opts)
   acp.open(opts)
@@ -310,6 +323,49 @@ local function second()
   assert(is_as_kept, "differs from tests/real/agents.lua: " .. vim.inspect(known.seen))
 end
 
+--- Checks that a sub-agent's work stands below the call that started it.
+local function check_child(when)
+  local lines = {
+    "Somebody else looks.",
+    "sub-agent",
+    "  I look into it.",
+    "hello.txt",
+    "  It has three lines.",
+    "They have looked.",
+  }
+  local function found()
+    local text, at = chat(), 1
+    for _, line in ipairs(lines) do
+      at = at and text:find(line, at, true)
+    end
+    return at ~= nil
+  end
+  assert(check(wait(found, SHORT), "a sub-agent's work is not shown " .. when), "no sub-agent")
+end
+
+--- Has a sub-agent work, and keeps the session.
+local function parent()
+  if not agent.delegate then
+    return
+  end
+  opened({ agent = name })
+  local ended = turn("delegate", "allow_once")
+  assert(check(ended == "end_turn", "delegating ended with " .. ended))
+  check_child("in its turn")
+  write(children_file, acp.status().id)
+end
+
+--- Reopens the session of `parent` from what the agent itself has of it.
+local function child()
+  local id = read(children_file)
+  if id then
+    acp.setup({ history = false })
+    opened({ agent = name, session_id = id })
+    assert(acp.status().id == id, "another session")
+    check_child("when its session is loaded")
+  end
+end
+
 --- Says something at the end of a turn, and checks that it is in the transcript where it was said,
 --- and once, and that the model was told it once.
 ---@param scene string
@@ -387,7 +443,7 @@ local function late()
   io.stderr:write(("%s: words at the end of a turn: %s\n"):format(name, vim.inspect(counts)))
 end
 
-local parts = { first = first, late = late, second = second }
+local parts = { first = first, late = late, parent = parent, child = child, second = second }
 local ok, problem = xpcall(assert(parts[part], part), debug.traceback)
 if not ok then
   io.stderr:write(name, ": ", problem, "\n")
