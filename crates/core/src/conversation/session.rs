@@ -115,7 +115,7 @@ impl Session {
         origin: Origin,
         reach: Reach,
     ) -> Self {
-        let options = Options::with(&spec.defaults, &spec.remembered);
+        let options = Options::with(&spec.defaults, spec.awaits_remembered);
         Self {
             spec,
             roots,
