@@ -120,7 +120,7 @@ function M.missing(found)
   local correct = ("install it, or correct `agents.%s.command`"):format(found.name)
   local text = "the agent %q needs `%s`, which was not found: %s"
   local instruction = found.agent.install or correct
-  if require("acp.install").commands(found.agent) then
+  if require("acp.install").commands(found.name, found.agent) then
     -- Short enough for one line of a small screen; a longer one would cause a hit-enter prompt.
     instruction = ("`:Acp agents %s` installs it"):format(found.name)
   end

@@ -10,16 +10,15 @@ local function say(text, level)
   vim.notify("acp.nvim: " .. text, level or vim.log.levels.INFO)
 end
 
---- Package managers by the words before the package in an agent's `install`: how one runs a program
---- of a package that is not installed.
----@type table<string, fun(package: string, program: string): string[]>
+---@class acp.install.Manager
+---@field run string[] Runs a program of a package, which follows, without an install.
+---@field pin string Stands between a package and its version.
+
+--- Package managers by the words before the package in an agent's `install`.
+---@type table<string, acp.install.Manager>
 local managers = {
-  ["npm install -g"] = function(package, program)
-    return { "npx", "-y", "--package", package, program }
-  end,
-  ["uv tool install"] = function(package, program)
-    return { "uvx", "--from", package, program }
-  end,
+  ["npm install -g"] = { run = { "npx", "-y", "--package" }, pin = "@" },
+  ["uv tool install"] = { run = { "uvx", "--from" }, pin = "==" },
 }
 
 ---@class acp.install.Way
@@ -28,11 +27,12 @@ local managers = {
 ---@field run fun(command: string[])
 
 --- Returns the command that installs an agent, and the one that starts it without an install, if a
---- package manager has it.
+--- package manager has it. A preset's package is started in the version that the preset names.
+---@param name string
 ---@param agent acp.Agent.Resolved
 ---@return string[]? install
 ---@return string[]? start
-function M.commands(agent)
+function M.commands(name, agent)
   local line = agent.install or ""
   local words, package = line:match("^(%l+ .-)%s+(%S+)$")
   local manager = words and managers[words]
@@ -40,7 +40,12 @@ function M.commands(agent)
   if not manager or not package or agent.command:find("/", 1, true) then
     return nil, nil
   end
-  return vim.split(line, "%s+"), vim.list_extend(manager(package, agent.command), agent.args)
+  local preset = require("acp.presets")[name]
+  if preset and preset.version and preset.install == line then
+    package = package:match("^.[^@]*") .. manager.pin .. preset.version
+  end
+  local start = vim.list_extend({ package, agent.command }, agent.args)
+  return vim.split(line, "%s+"), vim.list_extend(vim.list_slice(manager.run), start)
 end
 
 --- Installs an agent in a visible terminal, and says what came of it.
@@ -78,7 +83,7 @@ function M.ask(name)
     agents.require(name)
     return
   end
-  local installs, starts = M.commands(found.agent)
+  local installs, starts = M.commands(name, found.agent)
   if not installs or not starts then
     error(
       "acp.nvim: " .. (found.path and name .. " is installed" or agents.missing(found)) .. ".",

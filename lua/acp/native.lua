@@ -24,6 +24,7 @@ local M = {}
 ---@field complete fun(buf: integer, row: integer, before: string): {start: integer, items: acp.native.Candidate[]}?
 ---@field follow fun(session: integer?, to: acp.Follow?)
 ---@field options fun(session: integer?): acp.Option[]
+---@field remembered fun(session: integer, values: acp.Remembered?) Once after `open`; prompts wait for it.
 ---@field set_option fun(session: integer?, id: string?, value: string|boolean) Without an id: the mode.
 ---@field next_mode fun(session: integer?)
 ---@field commands fun(session: integer?): acp.Command[]
@@ -80,7 +81,6 @@ local M = {}
 ---@field mode? string Ids or names.
 ---@field model? string
 ---@field options? table<string, string|boolean>
----@field remembered? acp.Remembered Values for the options that have none above.
 ---@field cwd string Absolute.
 ---@field mcp_servers? acp.native.McpServer[]
 ---@field additional_dirs? string[] Absolute.

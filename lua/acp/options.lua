@@ -101,25 +101,24 @@ end
 --- An entry of a list that is no value.
 ---@class acp.options.Deed
 ---@field text string
----@field run fun(): string? Returns what went wrong.
+---@field run fun(done: fun(problem: string?))
 ---@field done string
 
 --- Returns what can be done about the value that an agent's new sessions get.
----@param session acp.Session
+---@param agent string
 ---@param option acp.Option
+---@param key "mode"|"model"?
+---@param known string|boolean|nil The remembered value.
 ---@return acp.options.Deed[]
-local function deeds(session, option)
+local function deeds(agent, option, key, known)
   local remember = require("acp.remember")
-  local agent = native().status(session).agent or ""
-  local key = key_of(session, option)
-  local known = remember.value(agent, option, key)
   local what = ("%s %q"):format(option.name:lower(), shown(option))
   local all = {} ---@type acp.options.Deed[]
   if known ~= option.value then
     all[1] = {
       text = ("Remember the %s for new sessions"):format(what),
-      run = function()
-        return remember.set(agent, option, key, option.value)
+      run = function(done)
+        remember.set(agent, option, key, option.value, done)
       end,
       done = ("Remembered for new sessions of %s: %s."):format(agent, what),
     }
@@ -127,8 +126,8 @@ local function deeds(session, option)
   if known ~= nil then
     table.insert(all, {
       text = ("Forget the %s of new sessions"):format(option.name:lower()),
-      run = function()
-        return remember.set(agent, option, key, nil)
+      run = function(done)
+        remember.set(agent, option, key, nil, done)
       end,
       done = ("Forgotten: the %s of new sessions of %s."):format(option.name:lower(), agent),
     })
@@ -136,17 +135,12 @@ local function deeds(session, option)
   return all
 end
 
---- Lets the user choose an option's value, or what new sessions get.
+--- Lets the user choose an item.
 ---@param session acp.Session
 ---@param option acp.Option
 ---@param kind string
-local function pick_value(session, option, kind)
-  local values = values_of(option)
-  if #values == 0 then
-    return nothing(session, option.name:lower() .. " values")
-  end
-  local items = vim.list_extend({}, values)
-  vim.list_extend(items, deeds(session, option))
+---@param items (acp.OptionValue|acp.options.Deed)[]
+local function pick(session, option, kind, items)
   require("acp.select")(items, {
     prompt = option.name,
     kind = kind,
@@ -164,10 +158,8 @@ local function pick_value(session, option, kind)
     end,
   }, function(item)
     if item and item.run then
-      local problem = item.run()
-      local level = problem and vim.log.levels.WARN or vim.log.levels.INFO
-      -- Neovim redraws what the list has covered before it shows the message.
-      vim.schedule(function()
+      item.run(function(problem)
+        local level = problem and vim.log.levels.WARN or vim.log.levels.INFO
         vim.notify("acp.nvim: " .. (problem or item.done), level)
       end)
     elseif item then
@@ -175,6 +167,23 @@ local function pick_value(session, option, kind)
         native().set_option(session, option.id, item.id)
       end)
     end
+  end)
+end
+
+--- Lets the user choose an option's value, or what new sessions get.
+---@param session acp.Session
+---@param option acp.Option
+---@param kind string
+local function pick_value(session, option, kind)
+  local values = values_of(option)
+  if #values == 0 then
+    return nothing(session, option.name:lower() .. " values")
+  end
+  local agent = native().status(session).agent or ""
+  local key = key_of(session, option)
+  require("acp.remember").value(agent, option, key, function(known)
+    local items = vim.list_extend({}, values)
+    pick(session, option, kind, vim.list_extend(items, deeds(agent, option, key, known)))
   end)
 end
 

@@ -1,7 +1,8 @@
 --- Values of options that the user wants in the new sessions of an agent, in the state folder.
 ---
 --- The file has the keys of the configuration: `{ "claude": { "mode": "plan", "options": {…} } }`.
---- A file that cannot be read is reported and left as it is.
+--- A file that cannot be read is reported and left as it is. Threads read and write it: the main
+--- thread never waits for the disk.
 
 local M = {}
 
@@ -39,40 +40,26 @@ local function mistake(all)
   end
 end
 
---- Returns what is remembered, by agent.
----@return table<string, acp.Remembered>? # `nil` with a sentence that says why.
----@return string?
-local function read()
-  local path = file()
+--- Returns the text of a file, in a thread of its own.
+local function read_file(path)
   local handle, why = io.open(path, "r")
-  if not handle then
-    if not vim.uv.fs_stat(path) then
-      return {}
-    end
-    return nil, ("The remembered options cannot be read: %s."):format(why)
+  local text = handle and handle:read("*a")
+  if handle then
+    handle:close()
   end
-  local text = handle:read("*a") or ""
-  handle:close()
-  local ok, all = pcall(vim.json.decode, text, { luanil = { object = true } })
-  local wrong = not ok and tostring(all) or mistake(all)
-  if wrong then
-    local left = "The file is left as it is: repair or delete it."
-    return nil, ("The remembered options in %s cannot be read (%s). %s"):format(path, wrong, left)
-  end
-  return all --[[@as table<string, acp.Remembered>]]
+  -- A file that does not exist has nothing.
+  return text, not text and vim.uv.fs_stat(path) and why or nil
 end
 
---- Writes what is remembered; a reader sees the file before or after, whole.
----@param all table<string, acp.Remembered>
----@return string? problem
-local function write(all)
-  local path = file()
-  local new = ("%s.%d"):format(path, vim.fn.getpid())
-  -- What is wrong with the folder is said by the next step.
-  pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")
+--- Writes a file in a thread of its own; a reader sees it before or after, whole.
+local function write_file(path, new, text)
+  for at in path:gmatch("()/") do
+    -- What is wrong with the folder is said by the next step.
+    vim.uv.fs_mkdir(path:sub(1, at - 1), 448)
+  end
   local handle, why = io.open(new, "w")
   if handle then
-    local is_written, full = handle:write(vim.json.encode(all))
+    local is_written, full = handle:write(text)
     local is_whole, fuller = handle:close()
     if is_written and is_whole then
       _, why = os.rename(new, path)
@@ -83,31 +70,61 @@ local function write(all)
       os.remove(new)
     end
   end
-  return why and ("It is not remembered, because the file cannot be written: %s."):format(why)
+  return why
 end
 
---- Returns the values for a new session of an agent; a broken file is reported once.
+--- Calls a function with texts in a thread, and then `done` with what it returned.
+---@param call fun(...: string): string?, string?
+---@param done fun(result: string?, why: string?)
+---@param ... string
+local function in_thread(call, done, ...)
+  vim.uv.new_work(call, vim.schedule_wrap(done)):queue(...)
+end
+
+--- Passes on what is remembered, by agent, or `nil` with a sentence that says why.
+---@param done fun(all: table<string, acp.Remembered>?, why: string?)
+local function read(done)
+  local path = file()
+  in_thread(read_file, function(text, why)
+    if why then
+      return done(nil, ("The remembered options cannot be read: %s."):format(why))
+    end
+    local ok, all = pcall(vim.json.decode, text or "{}", { luanil = { object = true } })
+    local wrong = not ok and tostring(all) or mistake(all)
+    if wrong then
+      local left = "The file is left as it is: repair or delete it."
+      wrong = ("The remembered options in %s cannot be read (%s). %s"):format(path, wrong, left)
+      return done(nil, wrong)
+    end
+    done(all --[[@as table<string, acp.Remembered>]])
+  end, path)
+end
+
+--- Passes on the values for a new session of an agent; a broken file is reported once.
 ---@param agent string
----@return acp.Remembered?
-function M.of(agent)
-  local all, why = read()
-  if not all then
-    vim.notify_once("acp.nvim: " .. why, vim.log.levels.WARN)
-  end
-  return all and all[agent]
+---@param done fun(values: acp.Remembered?)
+function M.of(agent, done)
+  read(function(all, why)
+    if not all then
+      vim.notify_once("acp.nvim: " .. why, vim.log.levels.WARN)
+    end
+    done(all and all[agent])
+  end)
 end
 
---- Returns the value remembered for an option.
+--- Passes on the value remembered for an option.
 ---@param agent string
 ---@param option acp.Option
 ---@param key "mode"|"model"? The key for the session's mode or model.
----@return string|boolean|nil
-function M.value(agent, option, key)
-  local one = (read() or {})[agent] or {}
-  if key then
-    return one[key]
-  end
-  return (one.options or {})[option.id]
+---@param done fun(value: string|boolean|nil)
+function M.value(agent, option, key, done)
+  read(function(all)
+    local one = (all or {})[agent] or {}
+    if key then
+      return done(one[key])
+    end
+    done((one.options or {})[option.id])
+  end)
 end
 
 --- Remembers the value of an option, or forgets it.
@@ -115,23 +132,29 @@ end
 ---@param option acp.Option
 ---@param key "mode"|"model"?
 ---@param value string|boolean|nil
----@return string? problem
-function M.set(agent, option, key, value)
-  local all, why = read()
-  if not all then
-    return why
-  end
-  local one = all[agent] or {}
-  all[agent] = one
-  if key then
-    one[key] = value
-  else
-    one.options = one.options or {}
-    one.options[option.id] = value
-    one.options = next(one.options) and one.options
-  end
-  all[agent] = next(one) and one
-  return write(next(all) and all or vim.empty_dict())
+---@param done fun(problem: string?)
+function M.set(agent, option, key, value, done)
+  read(function(all, why)
+    if not all then
+      return done(why)
+    end
+    local one = all[agent] or {}
+    all[agent] = one
+    if key then
+      one[key] = value
+    else
+      one.options = one.options or {}
+      one.options[option.id] = value
+      one.options = next(one.options) and one.options
+    end
+    all[agent] = next(one) and one
+    local text = vim.json.encode(next(all) and all or vim.empty_dict())
+    local new = ("%s.%d"):format(file(), vim.fn.getpid())
+    in_thread(write_file, function(failure)
+      local problem = "It is not remembered, because the file cannot be written: %s."
+      done(failure and problem:format(failure))
+    end, file(), new, text)
+  end)
 end
 
 return M

@@ -36,7 +36,6 @@ function M.open(opts)
     mode = found.agent.mode,
     model = found.agent.model,
     options = next(found.agent.options) and found.agent.options or nil,
-    remembered = require("acp.remember").of(found.name),
     cwd = cwd,
     mcp_servers = require("acp.mcp").servers(found.name, found.agent, cwd),
     additional_dirs = found.agent.additional_dirs,
@@ -45,6 +44,9 @@ function M.open(opts)
     session_id = opts.session_id,
     context = opts.context,
   })
+  require("acp.remember").of(found.name, function(values)
+    native.remembered(session, values)
+  end)
   require("acp.paste").wrap()
   if by_default then
     -- Short enough for one line of a small screen; a longer one would cause a hit-enter prompt.

@@ -56,6 +56,19 @@ return function(test)
     same({ "install -g @a/b@1" }, vim.fn.readfile(dir .. "/npm.log"))
   end)
 
+  test("a preset is started in the version that it names", function()
+    vim.env.PATH = "/usr/bin:/bin"
+    local presets = require("acp.presets")
+    for name, command in pairs({
+      auggie = "npx -y --package @augmentcode/auggie@%s auggie --acp",
+      vibe = "uvx --from mistral-vibe==%s vibe-acp",
+    }) do
+      local offered = choose(nil)
+      vim.cmd("Acp agents " .. name)
+      contains(command:format(presets[name].version), offered.items[2])
+    end
+  end)
+
   test("a failed install says so and leaves its terminal", function()
     program("npm", "echo no network; exit 7")
     require("acp").setup({ agents = { mine = { command = "agent", install = "npm install -g b" } } })

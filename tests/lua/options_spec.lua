@@ -25,29 +25,45 @@ local OPTIONS = {
 
 --- Runs a command, choosing these items in the pickers; returns the option set and the texts shown.
 local function run(command, choices, options)
+  local count, before = math.max(#choices, 1), #support.notices
   local calls = support.fake({
     status = { phase = "idle", session = 3, agent = "mine" },
     options = options or OPTIONS,
   })
-  local pickers = {}
+  local pickers, chosen = {}, nil
   vim.ui.select = function(items, opts, on_choice)
     local lines = vim.tbl_map(opts.format_item, items)
     table.insert(pickers, { opts.kind, opts.prompt, unpack(lines) })
-    on_choice(items[table.remove(choices, 1)])
+    chosen = items[table.remove(choices, 1)]
+    on_choice(chosen)
   end
   vim.cmd(command)
-  -- What the command has scheduled has run before this.
-  local is_done = false
-  vim.schedule(function()
-    is_done = true
+  local function deeds()
+    return vim.tbl_filter(function(call)
+      return call[1] == "set_option" or call[1] == "next_mode"
+    end, calls)
+  end
+  local is_over = vim.wait(5000, function()
+    local is_told = #support.notices > before
+    if #pickers < count then
+      return is_told or #deeds() > 0
+    end
+    return is_told or not (chosen and chosen.run)
+  end, 5)
+  assert(is_over, command)
+  return deeds(), pickers
+end
+
+--- Returns what is remembered for an agent.
+local function remembered(agent)
+  local is_read, values = false, nil
+  require("acp.remember").of(agent, function(found)
+    is_read, values = true, found
   end)
-  vim.wait(5000, function()
-    return is_done
-  end)
-  local deeds = vim.tbl_filter(function(call)
-    return call[1] == "set_option" or call[1] == "next_mode"
-  end, calls)
-  return deeds, pickers
+  assert(vim.wait(5000, function()
+    return is_read
+  end, 5))
+  return values
 end
 
 --- Fails unless a command sets just this, without asking.
@@ -110,18 +126,17 @@ return function(test)
     same({}, (run("Acp mode", { 3 })))
     contains('Remembered for new sessions of mine: mode "Plan"', support.notices[1].text)
     run("Acp config web", { 3 })
-    local remember = require("acp.remember")
-    same({ mode = "plan", options = { web = false } }, remember.of("mine"))
-    same(nil, remember.of("other"))
+    same({ mode = "plan", options = { web = false } }, remembered("mine"))
+    same(nil, remembered("other"))
     local _, pickers = run("Acp mode", { 3 })
     same("  Forget the mode of new sessions", pickers[1][5])
-    same({ options = { web = false } }, remember.of("mine"))
+    same({ options = { web = false } }, remembered("mine"))
     local on = vim.deepcopy(OPTIONS)
     on[3].value = true
     _, pickers = run("Acp config web", { 4 }, on)
     same('  Remember the web "on" for new sessions', pickers[1][5])
     same("  Forget the web of new sessions", pickers[1][6])
-    same(nil, remember.of("mine"))
+    same(nil, remembered("mine"))
     same({}, vim.fn.glob(state .. "/acp.nvim/options.json.*", false, true))
   end)
 
@@ -139,7 +154,7 @@ return function(test)
       contains(file, support.notices[1].text)
       contains("repair or delete it", support.notices[1].text)
       same({ broken }, vim.fn.readfile(file))
-      same(nil, require("acp.remember").of("mine"))
+      same(nil, remembered("mine"))
     end
     vim.fn.delete(file)
   end)

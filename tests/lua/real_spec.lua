@@ -3,12 +3,17 @@ local same = support.same
 local real = dofile(support.root .. "/tests/real/agents.lua")
 
 return function(test)
-  test("the presets install the major versions whose turns were run", function()
+  test("the presets are made of the registry's facts", function()
+    local made = { support.neovim, "--clean", "--headless", "-l", "tools/presets.lua", "--check" }
+    local done = vim.system(made, { cwd = support.root, text = true }):wait(20000)
+    same({ 0, "" }, { done.code, done.stderr })
+  end)
+
+  test("the presets name the packages and the versions whose turns were run", function()
     for name, agent in pairs(real.agents) do
-      local installed = require("acp.presets")[name].install:match("%S+$")
-      local package, version = installed:match("^(.[^@]*)@?(.*)$")
-      local major = agent.version:match("^%d+")
-      same({ name, agent.package, major }, { name, package, version:match("^%d+") })
+      local preset = require("acp.presets")[name]
+      local install = ("npm install -g %s@%s"):format(agent.package, agent.version:match("^%d+"))
+      same({ name, install, agent.version }, { name, preset.install, preset.version })
     end
   end)
 

@@ -6,6 +6,7 @@
 
 ---@class acp.real.Call
 ---@field name string
+---@field namespace? string
 ---@field args table
 
 ---@class acp.real.Agent
@@ -18,6 +19,7 @@
 ---@field edit fun(path: string, old: string, new: string): acp.real.Call
 ---@field write fun(path: string, text: string): acp.real.Call
 ---@field run fun(command: string): acp.real.Call
+---@field delegate? fun(prompt: string): acp.real.Call Starts a sub-agent, if the client sees its work.
 ---@field steers? boolean It takes prompts while it works.
 ---@field overwrites? boolean It overwrites a session that is reopened in the minute of its start.
 ---@field seen string[] The last results: the cells of its row after the version.
@@ -110,7 +112,7 @@ end
 M.agents = {
   claude = {
     package = "@agentclientprotocol/claude-agent-acp",
-    version = "0.100.0",
+    version = "0.101.0",
     steers = true,
     env = {
       ANTHROPIC_BASE_URL = "{url}",
@@ -120,6 +122,8 @@ M.agents = {
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1",
       DISABLE_AUTOUPDATER = "1",
     },
+    -- Its default mode lets a model answer its questions.
+    files = { [".claude/settings.json"] = '{ "permissions": { "defaultMode": "default" } }' },
     read = function(path)
       return call("Read", { file_path = path })
     end,
@@ -131,6 +135,12 @@ M.agents = {
     end,
     run = function(command)
       return call("Bash", { command = command, description = "runs it" })
+    end,
+    delegate = function(prompt)
+      return call(
+        "Agent",
+        { description = "look", prompt = prompt, subagent_type = "general-purpose" }
+      )
     end,
     seen = { "edit", "goes on", "yes", "yes", "yes", "yes" },
   },
@@ -199,6 +209,10 @@ enabled = false
     run = function(command)
       local why = { sandbox_permissions = "require_escalated", justification = "it must run" }
       return call("exec_command", vim.tbl_extend("error", { cmd = command }, why))
+    end,
+    delegate = function(prompt)
+      local args = { message = prompt }
+      return { name = "spawn_agent", namespace = "multi_agent_v1", args = args }
     end,
     seen = { "edit, execute", "stops", "yes", "yes", "yes", "yes" },
   },

@@ -4,9 +4,9 @@
 
 SCRIPT is JSON: {"WORD": [STEP, ...]}. The newest message of the user that contains one of the words
 chooses the scene; the number of tool results after it chooses the step. A STEP has "text" and,
-optionally, "thought", "call": {"name", "args"}, and "slow": the seconds between pieces of its text.
+optionally, "thought", "call": {"name", "args", "namespace"}, and "slow": the seconds between pieces of its text.
 A request without tools (a title, a summary) is answered with a title. Each request is a line of
-LOG: the scene, the step, the tools offered.
+LOG: the scene, the step, the tools offered, what the user has said.
 """
 
 import itertools
@@ -124,14 +124,11 @@ class Responses:
         base = {"status": "completed", "role": "assistant", "content": [text]}
         yield {"type": "message", "id": fresh("msg")} | base
         if "call" in step:
-            yield {
-                "type": "function_call",
-                "id": fresh("fc"),
-                "call_id": fresh("call"),
-                "name": step["call"]["name"],
-                "arguments": json.dumps(step["call"]["args"]),
-                "status": "completed",
-            }
+            call = {"name": step["call"]["name"], "arguments": json.dumps(step["call"]["args"])}
+            if "namespace" in step["call"]:
+                call["namespace"] = step["call"]["namespace"]
+            ids = {"id": fresh("fc"), "call_id": fresh("call")}
+            yield {"type": "function_call", "status": "completed"} | ids | call
 
     def response(self, items, status):
         usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
@@ -286,7 +283,6 @@ PROTOCOLS = [Chat(), Responses(), Messages(), Gemini()]
 
 def step_of(script, history):
     """Returns the scene and the step that a conversation has reached."""
-    history = list(history)
     for at in range(len(history) - 1, -1, -1):
         role, text = history[at]
         found = [word for word in script if role == "user" and word in text]
@@ -337,10 +333,12 @@ class Handler(BaseHTTPRequestHandler):
             is_count = path.endswith(("/count_tokens", ":countTokens"))
             return self.answer(counted if is_count else {"error": path}, 200 if is_count else 404)
         tools = protocol.tools(body)
-        scene, number = step_of(self.server.script, protocol.history(body)) if tools else (None, 0)
+        history = list(protocol.history(body)) if tools else []
+        scene, number = step_of(self.server.script, history)
+        said = [text for role, text in history if role == "user"]
         steps = self.server.script.get(scene, [])
         step = steps[number] if number < len(steps) else {"text": "A title" if not scene else "."}
-        self.server.log({"path": path, "scene": scene, "step": number, "tools": tools})
+        self.server.log({"path": path, "scene": scene, "step": number, "tools": tools, "said": said})
         if not body.get("stream") and ":stream" not in self.path:
             return self.answer(protocol.whole(step))
         self.send_response(200)

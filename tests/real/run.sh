@@ -70,7 +70,8 @@ program_of() {
       [ -z "$version" ] || package=$(printf %s "$package" | sed 's/\(.\)@[^@]*$/\1/')@$version
       [ -d "$bin" ] || {
         mkdir -p "$own"
-        npm install --prefix "$own" --no-audit --no-fund --silent "$package" >&2 || return 1
+        # npm takes a version that this Node.js can run.
+        PATH="$node:$PATH" npm install --prefix "$own" --no-audit --no-fund --silent "$package" >&2 || return 1
       }
       ;;
     uv*)
@@ -118,7 +119,9 @@ turns_of() {
     bin=$node
     isolated agui.lua "$1"
   else
-    isolated turns.lua "$1" first && isolated turns.lua "$1" second
+    for part in first late parent child second; do
+      isolated turns.lua "$1" $part || return 1
+    done
   fi
 }
 

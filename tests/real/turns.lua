@@ -1,9 +1,10 @@
 -- Runs turns of one agent in this Neovim, with the model that tests/real/model.py plays. The first
 -- Neovim keeps its results, the second one reopens the session and prints the agent's row of the
--- help's table; it fails if that is not the row of tests/real/agents.lua. tests/real/run.sh runs
--- both without a network.
+-- help's table; it fails if that is not the row of tests/real/agents.lua. Others, between them, steer
+-- at the end of turns, and reopen a session that had sub-agents. tests/real/run.sh runs all without a
+-- network.
 --
---   nvim --clean --headless --cmd 'set rtp^=CHECKOUT' -l tests/real/turns.lua NAME first|second
+--   nvim --clean --headless --cmd 'set rtp^=CHECKOUT' -l tests/real/turns.lua NAME PART
 local name, part = _G.arg[1], _G.arg[2]
 local here = vim.fs.dirname(_G.arg[0])
 local real = dofile(here .. "/agents.lua")
@@ -51,18 +52,33 @@ local function scenes()
       { text = "This takes a moment.", call = agent.run("echo begun; sleep " .. moment) },
       { text = "I was not stopped." },
     },
+    ["scene:end"] = { { text = "That is all I had to say." } },
+    ["scene:linger"] = { { text = "That is all I had to say.", slow = 0.3 } },
     ["scene:aside"] = { { text = "I heard you while I worked." } },
+    ["scene:delegate"] = {
+      {
+        text = "Somebody else looks.",
+        call = agent.delegate and agent.delegate("Please play scene:child"),
+      },
+      { text = "They have looked." },
+    },
+    ["scene:child"] = {
+      { text = "I look into it.", call = agent.read(hello) },
+      { text = "It has three lines." },
+    },
     ["scene:greet"] = { { text = "Good day to you, reader." } },
   }
 end
+
+local python = vim.env.ACP_PYTHON or "python3"
+local model_log = ("%s/model.%s.jsonl"):format(home, part)
 
 --- Starts the model; returns its address.
 local function start_model()
   local script = home .. "/script.json"
   write(script, vim.json.encode(scenes()))
   local port ---@type string?
-  local python = vim.env.ACP_PYTHON or "python3"
-  vim.system({ python, here .. "/model.py", script, home .. "/model." .. part .. ".jsonl" }, {
+  vim.system({ python, here .. "/model.py", script, model_log }, {
     -- Open until this Neovim ends, and the model with it.
     stdin = true,
     stdout = function(_, data)
@@ -220,6 +236,7 @@ local function steered()
 end
 
 local session_file = home .. "/session"
+local children_file = home .. "/children"
 
 local function opened(opts)
   acp.open(opts)
@@ -306,7 +323,128 @@ local function second()
   assert(is_as_kept, "differs from tests/real/agents.lua: " .. vim.inspect(known.seen))
 end
 
-local ok, problem = xpcall(part == "second" and second or first, debug.traceback)
+--- Checks that a sub-agent's work stands below the call that started it.
+local function check_child(when)
+  local lines = {
+    "Somebody else looks.",
+    "sub-agent",
+    "  I look into it.",
+    "hello.txt",
+    "  It has three lines.",
+    "They have looked.",
+  }
+  local function found()
+    local text, at = chat(), 1
+    for _, line in ipairs(lines) do
+      at = at and text:find(line, at, true)
+    end
+    return at ~= nil
+  end
+  assert(check(wait(found, SHORT), "a sub-agent's work is not shown " .. when), "no sub-agent")
+end
+
+--- Has a sub-agent work, and keeps the session.
+local function parent()
+  if not agent.delegate then
+    return
+  end
+  opened({ agent = name })
+  local ended = turn("delegate", "allow_once")
+  assert(check(ended == "end_turn", "delegating ended with " .. ended))
+  check_child("in its turn")
+  write(children_file, acp.status().id)
+end
+
+--- Reopens the session of `parent` from what the agent itself has of it.
+local function child()
+  local id = read(children_file)
+  if id then
+    acp.setup({ history = false })
+    opened({ agent = name, session_id = id })
+    assert(acp.status().id == id, "another session")
+    check_child("when its session is loaded")
+  end
+end
+
+--- Says something at the end of a turn, and checks that it is in the transcript where it was said,
+--- and once, and that the model was told it once.
+---@param scene string
+---@param round string
+local function steer_at_the_end(scene, round)
+  local last = "That is all I had to say"
+  acp.prompt(("Please play scene:%s, turn %s"):format(scene, round))
+  local from ---@type integer?
+  wait(function()
+    from = chat():find("turn " .. round .. "\n", 1, true)
+    return from and chat():find(last, from, true) ~= nil
+  end)
+  acp.prompt("Please play scene:aside, words " .. round, { steer = true })
+  local function heard()
+    local said = chat():find(last, from or 1, true)
+    local aside = said and chat():find("words " .. round, said, true)
+    return aside and chat():find("I heard you while I worked.", aside, true) ~= nil
+  end
+  local is_told = false
+  local is_over = wait(function()
+    if not is_told and chat():find("turn ended right after", from or 1, true) then
+      is_told = true
+      acp.prompt("Go on.")
+    end
+    return heard() and acp.status().phase == "idle" and #acp.queue.list() == 0
+  end, SHORT)
+  local function count(text)
+    return select(2, text:gsub("words " .. vim.pesc(round) .. "%f[%W]", ""))
+  end
+  local said = ""
+  for request in (read(model_log) or ""):gmatch("[^\n]+") do
+    local told = vim.json.decode(request)
+    said = told.scene == "scene:aside" and table.concat(told.said, "\n") or said
+  end
+  check(is_over, "words at the end of a turn are lost: " .. round)
+  check(count(chat()) == 1, "words at the end of a turn are shown more than once: " .. round)
+  check(count(said) == 1, ("the model was told %d times: %s"):format(count(said), round))
+  assert(is_over and count(chat()) == 1 and count(said) == 1, "not steered at the end")
+end
+
+--- Gives each outcome that words have at the end of a turn.
+local function late()
+  if not agent.steers then
+    return
+  end
+  local preset = require("acp.presets")[name]
+  local wanted = {
+    answer = "promptRequired",
+    turn = "promptRequired",
+    ["answer-own"] = "startedNewTurn",
+    ["turn-own"] = "startedNewTurn",
+    none = "injected",
+  }
+  local agents = {}
+  for how in pairs(wanted) do
+    local args = { here .. "/late.py", how, home .. "/outcomes." .. how, preset.command }
+    agents[how] = { command = python, args = vim.list_extend(args, preset.args or {}) }
+  end
+  acp.setup({ agents = agents })
+  local counts = {}
+  for how, outcome in vim.spairs(wanted) do
+    opened({ agent = how })
+    local rounds = how == "none" and 8 or 1
+    for round = 1, rounds do
+      local scene = how == "none" and round % 2 == 1 and "linger" or "end"
+      steer_at_the_end(scene, ("%s-%d"):format(how, round))
+    end
+    local outcomes = vim.split(vim.trim(read(home .. "/outcomes." .. how) or ""), "\n")
+    for _, seen in ipairs(outcomes) do
+      counts[seen] = (counts[seen] or 0) + 1
+    end
+    assert(vim.tbl_contains(outcomes, outcome), ("%s: %s"):format(how, vim.inspect(outcomes)))
+    acp.close()
+  end
+  io.stderr:write(("%s: words at the end of a turn: %s\n"):format(name, vim.inspect(counts)))
+end
+
+local parts = { first = first, late = late, parent = parent, child = child, second = second }
+local ok, problem = xpcall(assert(parts[part], part), debug.traceback)
 if not ok then
   io.stderr:write(name, ": ", problem, "\n")
 end

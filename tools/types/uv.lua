@@ -18,3 +18,17 @@ function uv.hrtime() end
 
 ---@return { sysname: string, machine: string, release: string, version: string }
 function uv.os_uname() end
+
+---@param path string
+---@param mode integer
+---@return boolean? success
+---@return string? problem
+function uv.fs_mkdir(path, mode) end
+
+---@class uv.Work
+---@field queue fun(self: uv.Work, ...: string)
+
+---@param work fun(...: string): string?, string?
+---@param after fun(...: string?)
+---@return uv.Work
+function uv.new_work(work, after) end

@@ -241,6 +241,10 @@ fn session_event(model: &mut Model, event: SessionEvent, fx: &mut Effects) {
             step,
         } => model.login(session, &method, step, fx),
         SessionEvent::Logout { session } => model.conversation.logout(session, fx),
+        SessionEvent::Remembered { session, values } => {
+            model.conversation.remembered(session, &values, fx);
+            model.next_prompt(session, fx);
+        }
         SessionEvent::SetOption { session, wish } => {
             model.conversation.set_option(session, wish, fx)
         }

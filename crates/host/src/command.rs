@@ -322,7 +322,7 @@ mod tests {
             cwd: cwd.to_owned(),
             missing_is_empty: false,
             defaults: Default::default(),
-            remembered: Default::default(),
+            awaits_remembered: false,
         };
         let found = find(command, path.map(OsStr::new), cwd);
         let shown = match &found {

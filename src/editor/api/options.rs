@@ -13,6 +13,7 @@ use acp_core::conversation::info::SessionInfo;
 use acp_core::conversation::options::Setting;
 use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::event::Defaults;
+use acp_core::spine::ids::SessionKey;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let options = |session| told(session, |info| nvim::list(info.options.iter().map(option)));
@@ -30,6 +31,15 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         Ok(())
     };
     module.set("set_option", function("set_option", set)?)?;
+    let remembered = |(session, values): (u32, Option<Table>)| {
+        let values = values.map_or_else(|| Ok(Defaults::default()), |values| defaults(&values))?;
+        send(Event::Session(SessionEvent::Remembered {
+            session: SessionKey(session),
+            values: Box::new(values),
+        }));
+        Ok(())
+    };
+    module.set("remembered", function("remembered", remembered)?)?;
     let next = |session: Option<u32>| {
         let session = meant(session)?;
         let wish = Setting::NextMode;

@@ -16,7 +16,7 @@ use acp_core::conversation::queue::When;
 use acp_core::conversation::usage::Usage;
 use acp_core::event::{Event, SessionEvent, ViewEvent};
 use acp_core::spine::attachment::Attachment;
-use acp_core::spine::event::{AgentSpec, Context, Defaults, Origin, Prompt};
+use acp_core::spine::event::{AgentSpec, Context, Origin, Prompt};
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::oneline::OneLine;
 use acp_core::spine::view::Follow;
@@ -181,10 +181,7 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
             missing_is_empty: spec.get::<Option<String>>("missing_file")?.as_deref()
                 == Some("empty"),
             defaults: super::options::defaults(spec)?,
-            remembered: match spec.get::<Option<Table>>("remembered")? {
-                Some(remembered) => super::options::defaults(&remembered)?,
-                None => Defaults::default(),
-            },
+            awaits_remembered: true,
         }),
         roots,
         project,

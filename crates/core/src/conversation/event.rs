@@ -9,7 +9,7 @@ use crate::conversation::plan::PlanPlace;
 use crate::conversation::queue::QueueAction;
 use crate::conversation::reach::Reach;
 use crate::spine::attachment::{Attachment, Image};
-use crate::spine::event::{AgentSpec, Origin, Prompt};
+use crate::spine::event::{AgentSpec, Defaults, Origin, Prompt};
 use crate::spine::history::{Bounds, HistoryNews};
 use crate::spine::ids::{AgentKey, QueueId, SessionKey};
 use crate::spine::pending::{Token, reply};
@@ -98,6 +98,12 @@ pub enum SessionEvent {
     },
     Logout {
         session: SessionKey,
+    },
+    /// The values that the user told the list of options to remember, for a session that awaits
+    /// them.
+    Remembered {
+        session: SessionKey,
+        values: Box<Defaults>,
     },
     /// The user sets a session's mode, model or other option.
     SetOption {

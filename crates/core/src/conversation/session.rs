@@ -63,6 +63,10 @@ pub(super) struct Turn {
     pub(super) clock: Clock,
     /// The expected echo of the prompt; `None` once other text in the user's name has arrived.
     pub(super) echo: Option<Echo>,
+    /// It has taken words, and the agent has sent no output after them.
+    pub(super) is_unheeded: bool,
+    /// The message that the agent was writing when the turn took the last words.
+    pub(super) begun: Option<String>,
 }
 
 /// The event a turn waits for.
@@ -111,7 +115,7 @@ impl Session {
         origin: Origin,
         reach: Reach,
     ) -> Self {
-        let options = Options::with(&spec.defaults, &spec.remembered);
+        let options = Options::with(&spec.defaults, spec.awaits_remembered);
         Self {
             spec,
             roots,

@@ -23,11 +23,26 @@ impl Conversation {
 }
 
 impl Session {
-    /// Moves a prompt that the running turn has taken into the transcript.
+    /// Moves a prompt that the agent has taken into the transcript.
     pub(crate) fn is_said(&mut self, request: u64) {
         if let Some(prompt) = self.queue.take_sent(request) {
             let text = prompt.shown(&self.spec.cwd);
             self.transcript.said(&text);
         }
+    }
+
+    /// Moves a prompt that the running turn has taken into the transcript.
+    pub(crate) fn is_injected(&mut self, request: u64) {
+        let begun = self.transcript.open_message().map(str::to_owned);
+        self.is_said(request);
+        if let Some(turn) = &mut self.turn {
+            turn.is_unheeded = true;
+            turn.begun = begun.or(turn.begun.take());
+        }
+    }
+
+    /// Returns whether the running turn has taken words that no output has followed.
+    pub(crate) fn is_unheeded(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.is_unheeded)
     }
 }

@@ -266,6 +266,14 @@ impl Transcript {
         self.said(prompt);
     }
 
+    /// Returns the id of the message that the agent itself is writing.
+    pub(crate) fn open_message(&self) -> Option<&str> {
+        match self.entries.get(*self.last.get(&None)?)? {
+            Entry::Agent(message) | Entry::Thought(message) => message.id.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Appends what the user has said: the beginning of a turn, or words for the one that runs.
     pub fn said(&mut self, text: &str) {
         self.push(Entry::User(Message::complete(None, text)));

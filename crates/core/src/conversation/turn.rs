@@ -36,8 +36,16 @@ impl Session {
 
     /// Records that the agent has sent output.
     pub(crate) fn speaks(&mut self) {
+        self.writes(None);
+    }
+
+    /// Records that the agent has sent output; `message` is the message it belongs to.
+    pub(crate) fn writes(&mut self, message: Option<&str>) {
         if let Some(turn) = &mut self.turn {
             turn.spoke = true;
+            if message.is_none() || message != turn.begun.as_deref() {
+                turn.is_unheeded = false;
+            }
         }
     }
 
@@ -86,6 +94,8 @@ impl Session {
             spoke: false,
             clock: Clock::default(),
             echo: None,
+            is_unheeded: false,
+            begun: None,
         });
         true
     }

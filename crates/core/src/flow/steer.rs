@@ -70,13 +70,11 @@ impl Model {
                 );
                 fx.push(notify(Level::Warn, text));
             }
-            Steered::Injected => session.is_said(request),
+            Steered::Injected => session.is_injected(request),
             Steered::StartedNewTurn => {
                 session.is_said(request);
-                if !session.is_in_turn() {
-                    let text = "The agent answers in a turn of its own: its end is not reported.";
-                    session.transcript.notice(Level::Info, text);
-                }
+                let text = "The agent answers in a turn of its own: its end is not reported.";
+                session.transcript.notice(Level::Info, text);
             }
         }
         self.next_prompt(key, fx);

@@ -217,13 +217,19 @@ impl Model {
             return;
         }
         let (spoke, cancelled) = (session.has_spoken(), session.is_cancelled());
+        let is_unheeded = session.is_unheeded() && !cancelled;
         // The plan is settled before the notice about the end of the turn.
         session.transcript.settle_plan();
         let mut refused = None;
         let reason = match result {
             Ok(value) => {
                 let reason = client::stop_reason(&value);
-                if let Some(text) = stop_notice(&reason, spoke) {
+                if reason == StopReason::EndTurn && is_unheeded {
+                    // Codex keeps such words in its history, and acts on them with the next prompt.
+                    let text = "The turn ended right after the agent had taken this: if it does not \
+                                act on it with your next prompt, send it again.";
+                    session.transcript.notice(Level::Warn, text);
+                } else if let Some(text) = stop_notice(&reason, spoke) {
                     session.transcript.notice(Level::Warn, text);
                 }
                 stop_name(&reason).to_owned()
@@ -329,7 +335,10 @@ impl Model {
             Update::Chunk { .. } | Update::ToolCall(_) | Update::Plan(_) | Update::Unknown { .. }
         );
         if is_output {
-            session.speaks();
+            session.writes(match &update {
+                Update::Chunk { message, .. } => message.as_deref(),
+                _ => None,
+            });
         }
         match update {
             Update::Chunk {

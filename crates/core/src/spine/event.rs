@@ -34,8 +34,8 @@ pub struct AgentSpec {
     /// the file it was about to create.
     pub missing_is_empty: bool,
     pub defaults: Defaults,
-    /// Those that the user told the list of options to remember.
-    pub remembered: Defaults,
+    /// Those that the user told the list of options to remember follow in an event.
+    pub awaits_remembered: bool,
 }
 
 /// The values that the options of an agent's sessions get.

@@ -462,7 +462,7 @@ fn remembered_values_are_set_where_the_config_has_none() {
         1,
         AgentSpec {
             defaults,
-            remembered,
+            awaits_remembered: true,
             ..spec("bot")
         },
     );
@@ -471,13 +471,24 @@ fn remembered_values_are_set_where_the_config_has_none() {
     w.skip();
     let answer = json!({ "sessionId": "s1", "configOptions": config("small", "low") });
     w.answers(A1, "session/new", Ok(answer));
+    // The prompt waits until they are read.
+    w.saw(&["session 1 started", "options of 1: model effort web"]);
+    let remembers = |w: &mut World, values: &Defaults| {
+        w.happens(Event::Session(SessionEvent::Remembered {
+            session: S1,
+            values: Box::new(values.clone()),
+        }));
+    };
+    remembers(&mut w, &remembered);
     w.saw(&[
-        "session 1 started",
         "a1 <- session/set_config_option \"web\" true",
-        "options of 1: model effort web",
+        "options of 1: web",
     ]);
+    remembers(&mut w, &remembered);
+    w.saw(&[""; 0]);
     w.answers(A1, "session/set_config_option", Ok(json!({})));
     assert_eq!(shown(&w), "model=small effort=low web=on");
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: hi"]);
     let text = "`mode` as remembered for the agent \"bot\": The agent has no modes";
     assert_eq!(w.chat().matches(text).count(), 1, "{}", w.chat());
 }

@@ -92,6 +92,42 @@ fn steered_words_are_in_the_turn_and_stand_where_they_were_said() {
 }
 
 #[test]
+fn words_that_a_turn_takes_at_its_very_end_are_not_sent_again_and_that_is_said() {
+    let chunk = |id: &str, text: &str| {
+        json!({
+            "sessionUpdate": "agent_message_chunk",
+            "messageId": id,
+            "content": { "type": "text", "text": text },
+        })
+    };
+    let mut w = working();
+    w.updates(chunk("m1", "The last"));
+    steers(&mut w, "also b");
+    outcome(&mut w, "injected");
+    // The rest of a message that was begun before the words is no answer to them.
+    w.updates(chunk("m1", " of it."));
+    sent(&mut w);
+    w.ends_turn("end_turn");
+    told(&w, &["also b", " of it.", "ended right after"]);
+    assert_eq!(sent(&mut w), [""; 0]);
+    assert!(queued(&w).is_empty());
+}
+
+#[test]
+fn of_words_that_a_turn_has_acted_on_nothing_is_said() {
+    for end in ["end_turn", "cancelled", "refusal"] {
+        let mut w = working();
+        steers(&mut w, "also b");
+        outcome(&mut w, "injected");
+        if end == "end_turn" {
+            w.updates(json!({ "sessionUpdate": "tool_call", "toolCallId": "t1", "title": "b" }));
+        }
+        w.ends_turn(end);
+        assert!(!w.chat().contains("ended right after"), "{}", w.chat());
+    }
+}
+
+#[test]
 fn words_that_come_too_late_for_a_turn_begin_the_next_one() {
     for is_answered_first in [true, false] {
         let mut w = working();

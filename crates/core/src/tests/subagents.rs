@@ -300,6 +300,48 @@ fn a_sub_agents_session_is_a_call_of_the_session_that_started_it() {
 }
 
 #[test]
+fn a_sub_agents_session_is_shown_below_its_call_when_their_session_is_loaded() {
+    let mut w = World::new();
+    w.abilities = json!({ "loadSession": true });
+    w.holds(Part::Agents);
+    w.reopens(1, "bot", "s1");
+    w.agents_move();
+    w.settle();
+    let answer = w.usual_answer("initialize");
+    w.answers(A1, "initialize", Ok(answer));
+    w.updates(says(None, "Somebody looks."));
+    w.updates(about(json!({
+        "title": "Look around", "state": { "state": "running" },
+    })));
+    of(&mut w, "c", says(None, "I look"));
+    of(&mut w, "c", tool("a", None, "completed"));
+    w.updates(says(None, "They looked."));
+    assert_eq!(lines(&w), [""; 0]);
+    w.answers(A1, "session/load", Ok(Value::Null));
+    // Claude Code says how its sub-agents have ended after it has loaded their session.
+    w.updates(ended("end_turn"));
+    assert_eq!(
+        lines(&w),
+        [
+            "Somebody looks.",
+            "",
+            "✓ ◦ sub-agent  Look around  completed · 1 call",
+            "  I look",
+            "",
+            "  ✓ ◦ Do a  completed",
+            "",
+            "",
+            "They looked.",
+        ]
+    );
+    let folds = w.editor.chats[&S1].folds.iter();
+    assert_eq!(
+        folds.map(|fold| (fold.0, fold.1)).collect::<Vec<_>>(),
+        [(2, 7)]
+    );
+}
+
+#[test]
 fn a_sub_agents_sub_agent_is_shown_below_it() {
     let mut w = delegated();
     let nested = json!({

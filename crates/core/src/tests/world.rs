@@ -125,7 +125,7 @@ pub fn spec(name: &str) -> AgentSpec {
         cwd: "/p".into(),
         missing_is_empty: false,
         defaults: Default::default(),
-        remembered: Default::default(),
+        awaits_remembered: false,
     }
 }
 

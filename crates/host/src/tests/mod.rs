@@ -90,7 +90,7 @@ impl Run {
             cwd: self.folder.path().to_owned(),
             missing_is_empty: false,
             defaults: Default::default(),
-            remembered: Default::default(),
+            awaits_remembered: false,
         }
     }
 

@@ -56,6 +56,8 @@ pub struct Options {
     wishes: Vec<Setting>,
     /// The config's values that have not been requested, then the remembered ones.
     defaults: VecDeque<(Source, Setting)>,
+    /// The remembered values have not been read.
+    awaits_remembered: bool,
     /// The change to one of them that the agent has not answered.
     asked_default: Option<u64>,
     /// Ids of the options the user has set: kept when the agent is restarted.
@@ -97,19 +99,28 @@ pub struct Line {
 
 impl Options {
     /// Returns the options of a session with values of the config, and remembered ones for the
-    /// other options.
-    pub fn with(config: &Defaults, remembered: &Defaults) -> Self {
+    /// other options if these follow.
+    pub fn with(config: &Defaults, awaits_remembered: bool) -> Self {
         let config = wishes(config).map(|(key, wish)| (Source::Config(key), wish));
-        let remembered = wishes(remembered).map(|(key, wish)| (Source::Remembered(key), wish));
         Self {
-            defaults: config.chain(remembered).collect(),
+            defaults: config.collect(),
+            awaits_remembered,
             ..Self::default()
         }
     }
 
-    /// Returns whether the config's values are still to be set before a prompt is sent.
+    /// Adds the remembered values, once.
+    fn remember(&mut self, values: &Defaults) {
+        if std::mem::take(&mut self.awaits_remembered) {
+            let values = wishes(values).map(|(key, wish)| (Source::Remembered(key), wish));
+            self.defaults.extend(values);
+        }
+    }
+
+    /// Returns whether values are still to be set before a prompt is sent.
     pub fn is_setting_up(&self) -> bool {
-        self.is_known && (self.asked_default.is_some() || !self.defaults.is_empty())
+        let is_asking = self.asked_default.is_some() || !self.defaults.is_empty();
+        self.is_known && (self.awaits_remembered || is_asking)
     }
 
     /// Takes the next value, first of the config, that the option does not have; what the user has

@@ -11,6 +11,7 @@ use crate::conversation::agent::Call;
 use crate::conversation::jobs::TimerJob;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
+use crate::spine::event::Defaults;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Timer;
@@ -89,6 +90,14 @@ impl Conversation {
         }
         for wish in wishes {
             self.set_option(key, wish, fx);
+        }
+        self.ask_default_option(key, fx);
+    }
+
+    /// Handles the values that the user told the list of options to remember.
+    pub(crate) fn remembered(&mut self, key: SessionKey, values: &Defaults, fx: &mut Effects) {
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.options.remember(values);
         }
         self.ask_default_option(key, fx);
     }
