@@ -20,13 +20,12 @@ fn agents(nvim: &Nvim) -> Vec<procs::Process> {
     agents
 }
 
-/// Returns the process id of the only agent.
+/// Returns the process id of the only agent. Another process that has just ended is a zombie until
+/// it is reaped.
 #[track_caller]
 fn agent(nvim: &Nvim) -> u32 {
-    match &agents(nvim)[..] {
-        [agent] => agent.pid,
-        agents => panic!("expected one agent: {agents:?}"),
-    }
+    nvim.wait("one agent", || agents(nvim).len() == 1);
+    agents(nvim)[0].pid
 }
 
 #[track_caller]
