@@ -158,6 +158,7 @@ check-format:
 check-clippy:
 	@sh tools/component.sh clippy clippy
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir '$(TARGET)/fuzz-check' -- -D warnings
 
 check-doc:
 	RUSTDOCFLAGS='-Dwarnings -Arustdoc::private-intra-doc-links' cargo doc --workspace --no-deps --document-private-items
