@@ -109,7 +109,7 @@ faults: build $(NVIM_READY)
 # Each fuzzer for TIME seconds; `make fuzz TIME=3600 FUZZERS=ledger` runs one for an hour. What one
 # finds becomes a named test.
 TIME = 60
-FUZZERS = frames wire ends terminal markdown ledger files rules forms history kept
+FUZZERS = frames wire ends terminal markdown ledger files rules forms history kept lua
 fuzz: $(FUZZ)
 	@PATH="$(dir $(FUZZ)):$$PATH" sh tools/fuzz.sh '$(abspath $(TARGET))/fuzz' $(TIME) $(FUZZERS)
 
@@ -158,6 +158,7 @@ check-format:
 check-clippy:
 	@sh tools/component.sh clippy clippy
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir '$(TARGET)/fuzz-check' -- -D warnings
 
 check-doc:
 	RUSTDOCFLAGS='-Dwarnings -Arustdoc::private-intra-doc-links' cargo doc --workspace --no-deps --document-private-items

@@ -42,7 +42,9 @@ fuzz_target!(|input: (Vec<(u8, Any)>, u16, u16)| {
     assert_eq!(has_name.as_deref(), name.filter(|_| is_call), "{message}");
     let id = &message["id"];
     // With the last field, the end is needed.
-    let last = message.as_object().and_then(|fields| fields.keys().last());
+    let last = message
+        .as_object()
+        .and_then(|fields| fields.keys().next_back());
     let is_last = last.is_some_and(|name| name == "id");
     if (id.is_string() || id.is_number()) && !is_last && is_sound(&message) {
         assert_eq!(has_id, Some(id.to_string()), "{message}");

@@ -47,6 +47,9 @@ const WORDS: [&str; 32] = [
     "x",
 ];
 
+/// The names of properties, and what each schema has.
+type Properties = Vec<(u8, Vec<(u8, Any)>)>;
+
 #[derive(Debug, Arbitrary)]
 enum Entered {
     Default,
@@ -84,43 +87,40 @@ fn fits(kind: &Kind, property: &Json, value: &Json) -> bool {
     }
 }
 
-fuzz_target!(
-    |input: (Vec<(u8, Vec<(u8, Any)>)>, Vec<u8>, Vec<Entered>)| {
-        let (fields, required, entered) = input;
-        let fields = fields.iter().map(|(name, field)| {
-            (
-                word(&WORDS, *name).to_owned(),
-                Json::Object(map(&WORDS, field)),
-            )
-        });
-        let properties: Map<String, Json> = fields.collect();
-        let required: Vec<&str> = required.iter().map(|name| word(&WORDS, *name)).collect();
-        let schema = json!({ "properties": properties, "required": required });
-        let form = Form::of_schema(&schema);
-        let mut entries = form.entries();
-        for (entry, entered) in entries.iter_mut().zip(entered) {
-            match entered {
-                Entered::Default => {}
-                Entered::Text(text) => *entry = Entry::Text(text),
-                Entered::Flag(flag) => *entry = Entry::Flag(flag),
-                Entered::Chosen(all) => {
-                    *entry =
-                        Entry::Chosen(all.into_iter().map(usize::from).collect::<BTreeSet<_>>());
-                }
-            }
-        }
-        if let Ok(content) = form.take(&entries) {
-            assert_eq!(form.check(&content), Ok(()), "{content:?}");
-            for field in &form.fields {
-                match content.get(&field.name) {
-                    Some(value) => {
-                        assert!(field.shown(value).is_some(), "{value}");
-                        let property = &properties[&field.name];
-                        assert!(fits(&field.kind, property, value), "{property}: {value}");
-                    }
-                    None => assert!(!field.is_required, "{} is missing", field.name),
-                }
+fuzz_target!(|input: (Properties, Vec<u8>, Vec<Entered>)| {
+    let (fields, required, entered) = input;
+    let fields = fields.iter().map(|(name, field)| {
+        (
+            word(&WORDS, *name).to_owned(),
+            Json::Object(map(&WORDS, field)),
+        )
+    });
+    let properties: Map<String, Json> = fields.collect();
+    let required: Vec<&str> = required.iter().map(|name| word(&WORDS, *name)).collect();
+    let schema = json!({ "properties": properties, "required": required });
+    let form = Form::of_schema(&schema);
+    let mut entries = form.entries();
+    for (entry, entered) in entries.iter_mut().zip(entered) {
+        match entered {
+            Entered::Default => {}
+            Entered::Text(text) => *entry = Entry::Text(text),
+            Entered::Flag(flag) => *entry = Entry::Flag(flag),
+            Entered::Chosen(all) => {
+                *entry = Entry::Chosen(all.into_iter().map(usize::from).collect::<BTreeSet<_>>());
             }
         }
     }
-);
+    if let Ok(content) = form.take(&entries) {
+        assert_eq!(form.check(&content), Ok(()), "{content:?}");
+        for field in &form.fields {
+            match content.get(&field.name) {
+                Some(value) => {
+                    assert!(field.shown(value).is_some(), "{value}");
+                    let property = &properties[&field.name];
+                    assert!(fits(&field.kind, property, value), "{property}: {value}");
+                }
+                None => assert!(!field.is_required, "{} is missing", field.name),
+            }
+        }
+    }
+});

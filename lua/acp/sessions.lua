@@ -94,6 +94,17 @@ function M.label(item, all, now)
   return table.concat(parts, " · ")
 end
 
+--- An open or past session.
+---@class acp.PastSession
+---@field agent string Its agent's name in the configuration.
+---@field session? acp.Session Its number while it is open.
+---@field id? string The agent's id of it.
+---@field record? string The name of its saved record.
+---@field cwd string Its folder.
+---@field title? string The agent's title, or the beginning of the first prompt.
+---@field updated? integer The time of the last message, in seconds since 1970.
+---@field listed boolean Whether its agent lists it.
+
 ---@class acp.SessionsOpts
 ---@field all? boolean Sessions of all projects, instead of the current folder's.
 ---@field agent? string Only this agent's.

@@ -46,7 +46,11 @@ return function(test)
         end
       end
     end
-    collect("acp.", require("acp"))
+    local acp = require("acp")
+    collect("acp.", acp)
+    for group in pairs(getmetatable(acp).groups) do
+      collect(("acp.%s."):format(group), acp[group])
+    end
     same(true, #names > 10)
     check(names)
   end)

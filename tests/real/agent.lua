@@ -72,11 +72,7 @@ else
   row("opens a session; what a prompt comes to: " .. (ended or "nothing within 30 s"))
 end
 if vim.env.ACP_REAL_CHAT then
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.bo[buf].filetype == "acp-chat" then
-      put(table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"))
-    end
-  end
+  put(dofile(vim.fs.dirname(_G.arg[0]) .. "/chat.lua")())
 end
 acp.close()
 vim.cmd("qall!")

@@ -6,6 +6,7 @@
 local name = _G.arg[1]
 local here = vim.fs.dirname(_G.arg[0])
 local real = dofile(here .. "/agents.lua")
+local chat = dofile(here .. "/chat.lua")
 local framework = assert(real.frameworks[name], "no such framework: " .. name)
 local LIMIT = 120000
 
@@ -45,15 +46,6 @@ acp.tool({
     return args.thing .. " blue"
   end,
 })
-
-local function chat()
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.bo[buf].filetype == "acp-chat" then
-      return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
-    end
-  end
-  return ""
-end
 
 local answered ---@type integer?
 

@@ -8,6 +8,7 @@
 local name, part = _G.arg[1], _G.arg[2]
 local here = vim.fs.dirname(_G.arg[0])
 local real = dofile(here .. "/agents.lua")
+local chat = dofile(here .. "/chat.lua")
 local agent = assert(real.agents[name], "no such agent: " .. name) ---@type acp.real.Agent
 local home = assert(vim.env.HOME)
 local project = vim.fn.getcwd()
@@ -115,15 +116,6 @@ configure(start_model())
 local acp = require("acp")
 vim.notify = function(text)
   io.stderr:write(text, "\n")
-end
-
-local function chat()
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.bo[buf].filetype == "acp-chat" then
-      return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
-    end
-  end
-  return ""
 end
 
 --- Waits for a condition; returns whether it holds in time.

@@ -206,7 +206,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Returns a non-empty string, or a number as written.
-fn said(value: &Value) -> Option<String> {
+pub(crate) fn said(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

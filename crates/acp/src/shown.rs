@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::message::{TerminalId, ToolCallPatch};
+use super::options::said;
 
 /// A tool call's report on a terminal that the agent runs itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub fn take_terminal_news(patch: &mut ToolCallPatch) -> Vec<TerminalNews> {
             };
             Some(News::Exit {
                 code: code.map(|code| u32::try_from(code).unwrap_or(u32::MAX)),
-                signal: word(&fields["signal"]),
+                signal: said(&fields["signal"]),
             })
         }),
     ];
@@ -85,18 +86,9 @@ fn take(
 ) -> Option<(Option<TerminalId>, News)> {
     let fields = meta.get(key).filter(|fields| fields.is_object())?;
     let news = read(fields)?;
-    let id = word(&fields["terminal_id"]);
+    let id = said(&fields["terminal_id"]);
     meta.shift_remove(key);
     Some((id.map(|id| TerminalId(id.into())), news))
-}
-
-/// Returns a non-empty string, or a number as text.
-fn word(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -302,7 +302,7 @@ fn view_event(model: &mut Model, event: ViewEvent, fx: &mut Effects) {
         ViewEvent::FrameSlice => {}
         ViewEvent::ChatEmpty { session } => {
             if let Some(found) = model.conversation.session_mut(session) {
-                model.view.chat_is_empty(session, &mut found.transcript);
+                model.view.chat_is_empty(session, found.transcript_mut());
             }
         }
         ViewEvent::ChatSeen { session, rows } => model.chat_seen(session, rows),
@@ -522,7 +522,7 @@ fn agent_request(
                         agent,
                         request: &id,
                         session: key,
-                        folder: &found.spec.cwd,
+                        folder: found.cwd(),
                         is_leaving,
                         is_in_turn: found.is_in_turn(),
                     };

@@ -62,13 +62,6 @@ local function config()
   return require("acp.config").get().tools
 end
 
---- Returns the native module if it is in use.
----@return acp.Native?
-local function loaded()
-  local native = package.loaded["acp.native"]
-  return native and native.loaded()
-end
-
 --- Returns all tools by name, and the names of built-in ones.
 ---@return table<string, acp.Tool>
 ---@return table<string, boolean?>
@@ -203,7 +196,7 @@ end
 --- Passes the tools to the library again, if it is loaded, and announces the change.
 ---@return table<string, string?> problems
 local function changed()
-  local library = loaded()
+  local library = require("acp.loaded")()
   local problems = library and hand_over(library) or {}
   tell()
   return problems
@@ -257,7 +250,7 @@ function M.switch(name, on)
     return false
   end
   switched[name] = on
-  local library = loaded()
+  local library = require("acp.loaded")()
   if library then
     library.tool_switch(name, on)
   end

@@ -59,7 +59,7 @@ pub fn to_lua(json: &Json) -> mlua::Result<Value> {
 
 /// Converts an object to Lua, as [`to_lua`] does.
 pub fn object_to_lua(fields: &Map<String, Json>) -> mlua::Result<Table> {
-    if fields.is_empty() {
+    if fields.values().all(Json::is_null) {
         return nvim::vim()?.get::<mlua::Function>("empty_dict")?.call(());
     }
     let table = nvim::lua().create_table_with_capacity(0, fields.len())?;
@@ -95,6 +95,31 @@ enum Role {
     List,
     /// Has names that the author chose: `properties` and the like.
     Names,
+}
+
+/// A key of a table, outside of Lua: mlua panics when some thousands of Lua's values are held.
+enum Key {
+    Text(Vec<u8>),
+    Integer(i64),
+    Number(f64),
+}
+
+impl Key {
+    fn name(&self) -> String {
+        match self {
+            Key::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Key::Integer(integer) => integer.to_string(),
+            Key::Number(number) => number.to_string(),
+        }
+    }
+
+    fn value_in(&self, table: &Table) -> mlua::Result<Value> {
+        match self {
+            Key::Text(bytes) => table.raw_get(nvim::lua().create_string(bytes)?),
+            Key::Integer(integer) => table.raw_get(*integer),
+            Key::Number(number) => table.raw_get(*number),
+        }
+    }
 }
 
 struct Reader {
@@ -153,29 +178,26 @@ impl Reader {
 
     fn table(&mut self, table: &Table, role: Role) -> Result<Json, String> {
         let length = table.raw_len();
-        let mut fields: Vec<(Value, Value)> = Vec::new();
+        let mut keys: Vec<Key> = Vec::new();
         let mut is_list = true;
         for pair in table.pairs::<Value, Value>() {
-            let (key, value) = pair.map_err(|error| nvim::message(&error))?;
+            let (key, _) = pair.map_err(|error| nvim::message(&error))?;
             self.pay(8)?;
             is_list &= index_of(&key).is_some_and(|index| index <= length);
-            fields.push((key, value));
+            keys.push(self.key(&key)?);
         }
-        if fields.is_empty() {
+        if keys.is_empty() {
             return Ok(self.empty(table, role));
         }
-        if is_list && fields.len() == length {
-            drop(fields);
+        if is_list && keys.len() == length {
             return self.list(table, length);
         }
         // Sorted, so that the same table always gives the same text.
-        let mut named = Vec::with_capacity(fields.len());
-        for (key, value) in fields {
-            named.push((self.key(&key)?, value));
-        }
+        let mut named: Vec<(String, Key)> = keys.into_iter().map(|key| (key.name(), key)).collect();
         named.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut object = Map::with_capacity(named.len());
-        for (name, value) in named {
+        for (name, key) in named {
+            let value = key.value_in(table).map_err(|error| nvim::message(&error))?;
             let inside = self.inside(role, &name);
             self.path.push(name);
             let value = self.read(value, inside)?;
@@ -221,11 +243,15 @@ impl Reader {
         }
     }
 
-    fn key(&mut self, key: &Value) -> Result<String, String> {
+    fn key(&mut self, key: &Value) -> Result<Key, String> {
         match key {
-            Value::String(text) => self.text(text),
-            Value::Integer(integer) => Ok(integer.to_string()),
-            Value::Number(number) => Ok(number.to_string()),
+            Value::String(text) => {
+                let bytes = text.as_bytes();
+                self.pay(bytes.len())?;
+                Ok(Key::Text(bytes.to_vec()))
+            }
+            Value::Integer(integer) => Ok(Key::Integer(*integer)),
+            Value::Number(number) => Ok(Key::Number(*number)),
             other => self.wrong(&format!("a {} is no name of a field", other.type_name())),
         }
     }

@@ -48,6 +48,43 @@ fn a_tool_is_added_and_removed_during_a_session_and_the_client_is_notified() {
 }
 
 #[test]
+fn an_object_stays_one_if_all_its_fields_are_null() {
+    let nvim = start(project());
+    define(
+        &nvim,
+        "name = 'same', description = 'Returns its arguments.', read_only = true,
+        handler = function(args) return args end",
+    );
+    let client = Client::start(&nvim, &server(&nvim));
+    let given = json!({ "all": { "a": null, "b": null }, "some": { "a": null, "b": [null] } });
+    let answer = client.call(&nvim, "same", &given);
+    assert_eq!(
+        answer["structuredContent"],
+        json!({ "all": {}, "some": { "b": [null] } })
+    );
+    nvim.quit();
+}
+
+#[test]
+fn a_result_has_as_many_fields_as_its_tool_likes() {
+    let nvim = start(project());
+    define(
+        &nvim,
+        "name = 'many', description = 'Returns many fields.', read_only = true,
+        handler = function()
+          local fields = {}
+          for number = 1, 20000 do fields['field ' .. number] = 'value ' .. number end
+          return fields
+        end",
+    );
+    let client = Client::start(&nvim, &server(&nvim));
+    let fields = &client.call(&nvim, "many", &json!({}))["structuredContent"];
+    assert_eq!(fields["field 20000"], "value 20000");
+    assert_eq!(fields.as_object().map(serde_json::Map::len), Some(20000));
+    nvim.quit();
+}
+
+#[test]
 fn a_tool_with_effects_is_allowed_once_or_always() {
     let nvim = start(project());
     define(&nvim, COUNT);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::Conversation;
 use crate::conversation::agent::Call;
+use crate::conversation::session::Session;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::Level;
 use crate::spine::event::{AgentSpec, Prompt};
@@ -55,37 +56,66 @@ impl fmt::Debug for Secrets {
 #[derive(Debug, Default)]
 pub struct Login {
     /// The agent requires a log-in.
-    pub is_needed: bool,
+    pub(super) is_needed: bool,
     /// The method whose variables were given: some agents use them only when that method is called
     /// too.
-    pub(crate) given: Option<String>,
+    given: Option<String>,
     /// The user has logged in outside the process: an agent that checks only when it starts does
     /// not notice, so it is restarted once.
-    pub(crate) is_done_beside: bool,
+    is_done_beside: bool,
     /// The prompt in flight: if the agent refuses it, it returns to the queue.
-    pub(crate) sent: Option<Box<Prompt>>,
+    sent: Option<Box<Prompt>>,
 }
 
 impl Login {
-    /// Keeps the outgoing prompt while the agent may still refuse it.
-    ///
-    /// Its one-time context is kept with it.
-    pub fn keep(&mut self, prompt: &Prompt, along: Option<&str>) {
-        let mut prompt = prompt.clone();
-        let along = along.map(|text| json!({ "type": "text", "text": text }));
-        prompt.blocks.extend(along);
-        self.sent = Some(Box::new(prompt));
-    }
-
-    /// Drops the outgoing prompt: the agent has accepted it.
-    pub fn is_through(&mut self) {
-        self.sent = None;
-    }
-
     /// Resets the state that belonged to a process that has ended.
     pub fn reset(&mut self) {
         self.is_needed = false;
         self.sent = None;
+    }
+}
+
+impl Session {
+    /// Records that the agent requires a log-in: the prompt in flight returns to the queue. Returns
+    /// whether the user has just logged in outside the process.
+    pub(crate) fn require_login(&mut self) -> bool {
+        if let Some(prompt) = self.login.sent.take() {
+            self.queue.push_front(*prompt);
+        }
+        self.login.is_needed = true;
+        if !self.opening.is_open() {
+            self.opening.close();
+        }
+        std::mem::take(&mut self.login.is_done_beside)
+    }
+
+    /// Takes the log-in method whose variables the user has given.
+    pub(crate) fn take_given_login(&mut self) -> Option<String> {
+        self.login.given.take()
+    }
+
+    /// Records that the user has logged in outside the process.
+    pub(crate) fn logged_in_beside(&mut self) {
+        self.login.is_done_beside = self.login.is_needed;
+    }
+
+    /// Assumes that the user is logged in; returns whether the session is open.
+    pub(crate) fn assume_login(&mut self) -> bool {
+        self.login.is_needed = false;
+        self.opening.is_open()
+    }
+
+    /// Keeps the outgoing prompt, with its one-time context, while the agent may still refuse it.
+    pub(crate) fn keep_outgoing(&mut self, prompt: &Prompt, along: Option<&str>) {
+        let mut prompt = prompt.clone();
+        let along = along.map(|text| json!({ "type": "text", "text": text }));
+        prompt.blocks.extend(along);
+        self.login.sent = Some(Box::new(prompt));
+    }
+
+    /// Drops the outgoing prompt: the agent has accepted it.
+    pub(crate) fn prompt_accepted(&mut self) {
+        self.login.sent = None;
     }
 }
 

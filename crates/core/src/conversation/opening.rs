@@ -16,15 +16,15 @@ use acp::{RpcError, SessionId, Update, rpc};
 /// The state of a session with its agent.
 #[derive(Debug, Default)]
 pub struct Opening {
-    pub(crate) stage: OpeningStage,
+    stage: OpeningStage,
     /// The session has content that the agent might resume.
-    pub(crate) has_past: bool,
+    has_past: bool,
     /// The agent could not resume it.
-    pub(crate) is_refused: bool,
+    is_refused: bool,
 }
 
 #[derive(Debug, Default)]
-pub(crate) enum OpeningStage {
+enum OpeningStage {
     /// The session has not been requested from the agent, or the agent has ended.
     #[default]
     Closed,
@@ -61,12 +61,6 @@ impl Opening {
         matches!(self.stage, OpeningStage::Open)
     }
 
-    /// Returns whether the request to the agent is pending.
-    #[cfg(test)]
-    pub fn is_asked(&self) -> bool {
-        !matches!(self.stage, OpeningStage::Closed | OpeningStage::Open)
-    }
-
     /// Handles the end of the process that served the session.
     pub fn close(&mut self) {
         self.stage = OpeningStage::Closed;
@@ -76,15 +70,50 @@ impl Opening {
     pub fn is_used(&mut self) {
         self.has_past = true;
     }
+}
+
+impl Session {
+    /// Returns whether the request to the agent is pending.
+    #[cfg(test)]
+    pub(crate) fn is_asked_for(&self) -> bool {
+        !matches!(
+            self.opening.stage,
+            OpeningStage::Closed | OpeningStage::Open
+        )
+    }
+
+    #[cfg(test)]
+    pub(crate) fn close_opening(&mut self) {
+        self.opening.close();
+    }
 
     /// Lets the session be requested again, although its agent refused to resume it before.
-    pub fn try_again(&mut self) {
-        self.is_refused = false;
+    pub(crate) fn allow_resuming(&mut self) {
+        self.opening.is_refused = false;
+    }
+
+    /// Records that the agent could not resume the session, and shows what was kept of it.
+    pub(crate) fn refused(&mut self) {
+        self.show_kept();
+        self.opening.is_refused = true;
+    }
+
+    pub(crate) fn is_resuming(&self) -> bool {
+        matches!(self.opening.stage, OpeningStage::Resuming)
+    }
+
+    /// Begins to load the session.
+    pub(crate) fn load(&mut self) {
+        let is_here = self.transcript.has_conversation();
+        self.opening.stage = OpeningStage::Loading {
+            replay: (!is_here).then(Replay::default),
+            is_telling: false,
+        };
     }
 
     /// Holds an update of a replay; returns an update that must be applied now.
-    pub fn hold(&mut self, update: Update) -> Option<Update> {
-        let OpeningStage::Loading { replay, is_telling } = &mut self.stage else {
+    pub(crate) fn hold(&mut self, update: Update) -> Option<Update> {
+        let OpeningStage::Loading { replay, is_telling } = &mut self.opening.stage else {
             return Some(update);
         };
         *is_telling = true;
@@ -96,15 +125,21 @@ impl Opening {
     }
 
     /// Returns whether the agent has sent a part of the replay since the last call.
-    pub fn is_telling(&mut self) -> bool {
-        match &mut self.stage {
+    pub(crate) fn is_telling(&mut self) -> bool {
+        match &mut self.opening.stage {
             OpeningStage::Loading { is_telling, .. } => std::mem::take(is_telling),
             _ => false,
         }
     }
-}
 
-impl Session {
+    /// Takes the replay so far; more may follow.
+    pub(crate) fn take_replay(&mut self) -> Option<Replay> {
+        match &mut self.opening.stage {
+            OpeningStage::Loading { replay, .. } => replay.as_mut().map(std::mem::take),
+            _ => None,
+        }
+    }
+
     /// Handles the agent's answer that the session is open; returns whether it existed before, and
     /// what the agent has replayed of it.
     pub(crate) fn opened(&mut self, id: SessionId) -> (bool, Option<Replay>) {
@@ -150,10 +185,7 @@ impl Session {
                 Ask::Resume(id)
             }
             Some(id) => {
-                opening.stage = OpeningStage::Loading {
-                    replay: (!is_here).then(Replay::default),
-                    is_telling: false,
-                };
+                self.load();
                 Ask::Load(id)
             }
             // The session never had a prompt.

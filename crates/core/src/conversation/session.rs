@@ -1,6 +1,6 @@
 //! A session, its turn, and its phase.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::conversation::clock::Clock;
@@ -12,45 +12,48 @@ use crate::conversation::opening::Opening;
 use crate::conversation::options::Options;
 use crate::conversation::queue::Queue;
 use crate::conversation::reach::Reach;
-use crate::conversation::transcript::Transcript;
+use crate::conversation::transcript::{Entry, Transcript};
 use crate::conversation::usage::Usage;
 use crate::questions::permission::Decision;
 use crate::spine::effect::Level;
 use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::AgentKey;
 use crate::workspace::Folders;
-use acp::{self, CompactionPatch, SessionId, ToolStatus};
+use acp::{self, CompactionPatch, Role, SessionId, Severity, ToolStatus, Update};
+
+/// The maximum length of a session's title, in characters: it is published with each snapshot.
+const TITLE: usize = 500;
 
 #[derive(Debug)]
 pub struct Session {
-    pub spec: AgentSpec,
-    pub roots: Vec<PathBuf>,
+    pub(super) spec: AgentSpec,
+    pub(super) roots: Vec<PathBuf>,
     /// The root of its project.
     pub(super) project: PathBuf,
     /// The process that serves it; `None` if that has ended.
-    pub agent: Option<AgentKey>,
+    pub(super) agent: Option<AgentKey>,
     /// The agent's id for it, kept while no process serves it.
-    pub id: Option<SessionId>,
+    pub(super) id: Option<SessionId>,
     /// It has a separate process.
     pub(super) is_alone: bool,
-    pub login: Login,
+    pub(super) login: Login,
     pub(super) reach: Reach,
-    pub opening: Opening,
-    pub transcript: Transcript,
+    pub(super) opening: Opening,
+    pub(super) transcript: Transcript,
     pub(super) history: Keeping,
     pub(super) turn: Option<Turn>,
     /// Prompts that wait for the session to be ready or for the turn to end.
-    pub queue: Queue,
+    pub(super) queue: Queue,
     /// The transcript entry that shows the rejections to report with the next prompt.
     pub(super) along: Option<usize>,
     /// The attachments of the next prompt.
     pub(super) attached: Attached,
-    pub stop_reason: Option<String>,
-    pub options: Options,
-    pub title: Option<String>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) options: Options,
+    pub(super) title: Option<String>,
     pub(super) compactions: Compactions,
-    pub usage: Option<Usage>,
-    pub commands: Arc<[acp::Command]>,
+    pub(super) usage: Option<Usage>,
+    pub(super) commands: Arc<[acp::Command]>,
 }
 
 /// A prompt and the agent's answer.
@@ -144,6 +147,82 @@ impl Session {
         }
     }
 
+    /// Returns its agent's name in the configuration.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    #[cfg(test)]
+    pub(crate) fn spec(&self) -> &AgentSpec {
+        &self.spec
+    }
+
+    /// Returns the folder its agent works in.
+    pub fn cwd(&self) -> &Path {
+        &self.spec.cwd
+    }
+
+    pub fn agent(&self) -> Option<AgentKey> {
+        self.agent
+    }
+
+    pub fn is_served_by(&self, agent: AgentKey) -> bool {
+        self.agent == Some(agent)
+    }
+
+    pub fn id(&self) -> Option<&SessionId> {
+        self.id.as_ref()
+    }
+
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    pub fn stop_reason(&self) -> Option<&str> {
+        self.stop_reason.as_deref()
+    }
+
+    pub fn usage(&self) -> Option<&Usage> {
+        self.usage.as_ref()
+    }
+
+    pub fn commands(&self) -> &Arc<[acp::Command]> {
+        &self.commands
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    pub(crate) fn queue_mut(&mut self) -> &mut Queue {
+        &mut self.queue
+    }
+
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    pub(crate) fn transcript_mut(&mut self) -> &mut Transcript {
+        &mut self.transcript
+    }
+
+    /// Returns the transcript with the folder from which it shows paths.
+    pub(crate) fn transcript_in_cwd(&mut self) -> (&mut Transcript, &Path) {
+        (&mut self.transcript, &self.spec.cwd)
+    }
+
+    pub fn needs_login(&self) -> bool {
+        self.login.is_needed
+    }
+
+    pub(crate) fn notice(&mut self, level: Level, text: impl Into<String>) {
+        self.transcript.notice(level, text);
+    }
+
     /// Returns the session's phase; `is_asked` says whether a question of it waits for the user.
     pub fn phase(&self, is_asked: bool) -> Phase {
         if self.history.is_looked_for {
@@ -158,6 +237,51 @@ impl Session {
             Phase::Starting
         } else {
             Phase::Idle
+        }
+    }
+
+    /// Applies the part of an update that concerns nothing but the session.
+    pub(crate) fn apply(&mut self, update: Update) {
+        match update {
+            Update::Chunk {
+                role,
+                message,
+                parent,
+                content,
+            } => {
+                let content = match role {
+                    Role::User if parent.is_none() => self.not_echoed(content),
+                    _ => Some(content),
+                };
+                if let Some(content) = content {
+                    self.transcript.chunk(role, message, parent, &content);
+                }
+            }
+            Update::Mode(mode) => self.options.mode_is(mode),
+            Update::ConfigOptions(options) => self.options.config_is(options),
+            Update::Info { title } => {
+                let title = title.map(|title| title.chars().take(TITLE).collect());
+                self.title = title.or(self.title.take());
+            }
+            Update::Usage { used, size, cost } => self.usage = Some(Usage { used, size, cost }),
+            Update::Notice { severity, text } => {
+                let level = match severity {
+                    Severity::Info => Level::Info,
+                    Severity::Warning => Level::Warn,
+                    Severity::Error => Level::Error,
+                };
+                self.transcript.notice(level, text);
+            }
+            Update::Compaction(patch) => self.compact(patch),
+            Update::Unknown { kind, raw } => {
+                self.transcript.push(Entry::Unknown { kind, raw });
+            }
+            Update::Commands(commands) => self.commands = commands.into(),
+            // These concern other rooms, or were translated when they arrived.
+            Update::ToolCall(_)
+            | Update::Plan(_)
+            | Update::SubAgent(_)
+            | Update::SessionMessage(_) => {}
         }
     }
 

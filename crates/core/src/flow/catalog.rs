@@ -17,7 +17,8 @@ impl Model {
             return;
         };
         if let Some(key) = call.opens() {
-            let session = self.conversation.session(key).and_then(|it| it.id.clone());
+            let session = self.conversation.session(key);
+            let session = session.and_then(|it| it.id().cloned());
             self.conversation.orphan(agent, id, session, fx);
             let text = format!("{why}: this chat has no session. A prompt asks for it again.");
             return self.is_not_open(agent, key, text, fx);

@@ -102,8 +102,8 @@ impl Model {
             let Some(session) = self.conversation.session_mut(key) else {
                 continue;
             };
-            session.transcript.cancel_tools();
-            session.transcript.notice(level, text.to_owned());
+            session.transcript_mut().cancel_tools();
+            session.notice(level, text.to_owned());
             self.leave(key, fx);
             fx.push(emit(Announcement::AgentExited {
                 session: key,
@@ -140,11 +140,7 @@ impl Model {
     }
 
     pub(crate) fn stop(&mut self, key: SessionKey, fx: &mut Effects) {
-        match self
-            .conversation
-            .session(key)
-            .and_then(|session| session.agent)
-        {
+        match self.conversation.session(key).and_then(Session::agent) {
             Some(agent) => self.shut_down(agent, fx),
             None => fx.push(notify(
                 Level::Info,
@@ -154,11 +150,7 @@ impl Model {
     }
 
     pub(crate) fn restart(&mut self, key: SessionKey, fx: &mut Effects) {
-        if let Some(agent) = self
-            .conversation
-            .session(key)
-            .and_then(|session| session.agent)
-        {
+        if let Some(agent) = self.conversation.session(key).and_then(Session::agent) {
             self.shut_down(agent, fx);
             // The old process ends without supervision; its sessions are notified now.
             let text = "The agent is started again.";
@@ -170,7 +162,7 @@ impl Model {
             }
         }
         if let Some(session) = self.conversation.session_mut(key) {
-            session.opening.try_again();
+            session.allow_resuming();
         }
         self.connect(key, fx);
     }
@@ -185,9 +177,9 @@ impl Model {
         };
         self.conversation.end_history(key, &mut session, fx);
         self.view.session_closed(key);
-        tell_unsent(&session.queue, fx);
+        tell_unsent(session.queue(), fx);
         self.workspace.close_session(key, fx);
-        if let Some(agent) = session.agent {
+        if let Some(agent) = session.agent() {
             self.conversation.abandon(agent, key, &session, fx);
             if self.conversation.sessions_of(agent).is_empty() {
                 self.shut_down(agent, fx);
@@ -257,7 +249,7 @@ impl Model {
         }
         if let Some(key) = call.opens()
             && let Some(session) = self.conversation.session_mut(key)
-            && session.opening.is_telling()
+            && session.is_telling()
         {
             return self.conversation.limit(agent, id, fx);
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::conversation::agent::AgentState;
 use crate::conversation::login::{LoginStep, Secrets};
+use crate::conversation::session::Session;
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Level};
@@ -27,31 +28,22 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        if let Some(prompt) = session.login.sent.take() {
-            session.queue.push_front(*prompt);
-        }
-        session.login.is_needed = true;
-        if std::mem::take(&mut session.login.is_done_beside)
-            && !self.conversation.serves_somebody(agent)
-        {
+        if session.require_login() && !self.conversation.serves_somebody(agent) {
             return self.renew(agent, fx);
         }
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        if !session.opening.is_open() {
-            session.opening.close();
-        }
-        let given = session.login.given.take();
+        let given = session.take_given_login();
         if let Some(method) = methods
             .iter()
             .find(|method| Some(&method.id) == given.as_ref())
         {
             return self.conversation.authenticate(agent, key, method, None, fx);
         }
-        let name = session.spec.name.clone();
+        let name = session.name().to_owned();
         let text = needed(&name, &methods, error);
-        session.transcript.notice(Level::Warn, text.clone());
+        session.notice(Level::Warn, text.clone());
         fx.push(notify(Level::Warn, text.lines().next().unwrap_or_default()));
         fx.push(emit(Announcement::LoginNeeded {
             session: key,
@@ -70,7 +62,7 @@ impl Model {
         let Some(session) = self.conversation.session(key) else {
             return;
         };
-        let name = session.spec.name.clone();
+        let name = session.name().to_owned();
         let Some(agent) = self.conversation.serving(key) else {
             self.restart(key, fx);
             let text = format!(
@@ -110,7 +102,7 @@ impl Model {
             LoginStep::Done => {
                 for key in self.conversation.sessions_of(agent) {
                     if let Some(session) = self.conversation.session_mut(key) {
-                        session.login.is_done_beside = session.login.is_needed;
+                        session.logged_in_beside();
                     }
                 }
                 self.logged_in(agent, key, fx);
@@ -143,7 +135,7 @@ impl Model {
         let served = self.conversation.sessions_of(agent);
         let waits = |key: &&SessionKey| {
             let session = self.conversation.session(**key);
-            session.is_some_and(|session| session.login.is_needed)
+            session.is_some_and(Session::needs_login)
         };
         let waiting: Vec<SessionKey> = served.iter().filter(waits).copied().collect();
         for key in waiting {
@@ -186,7 +178,7 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let Some(agent) = session.agent.filter(|_| session.login.is_needed) else {
+        let Some(agent) = session.agent().filter(|_| session.needs_login()) else {
             return;
         };
         if self.conversation.authenticating(agent).is_some() {
@@ -196,8 +188,7 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        session.login.is_needed = false;
-        match session.opening.is_open() {
+        match session.assume_login() {
             true => self.next_prompt(key, fx),
             false => self.ask_for_session(agent, key, fx),
         }

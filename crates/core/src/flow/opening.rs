@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::conversation::agent::Call;
 use crate::conversation::connection::first_line;
-use crate::conversation::opening::{Ask, OpeningStage};
+use crate::conversation::opening::Ask;
 use crate::conversation::replay::{Item, Replay};
+use crate::conversation::session::Session;
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Level};
@@ -34,7 +35,7 @@ impl Model {
     fn send_ask(&mut self, agent: AgentKey, key: SessionKey, ask: Ask, fx: &mut Effects) {
         let session = self.conversation.session(key);
         let tools = match session.filter(|session| session.wants_tools()) {
-            Some(session) => self.tools.admit(key, &session.spec.name, fx),
+            Some(session) => self.tools.admit(key, session.name(), fx),
             None => Ok(None),
         };
         let setup = self.conversation.setup(agent, key, tools);
@@ -67,13 +68,10 @@ impl Model {
         let Some(session) = self.conversation.served(agent, key) else {
             return;
         };
-        let name = session.spec.name.clone();
+        let name = session.name().to_owned();
         let created = match result {
             Ok(value) => client::session_created(&value),
             Err(error) if self.conversation.may_be_for_a_login(agent, &error) => {
-                if let Some(session) = self.conversation.session_mut(key) {
-                    session.opening.close();
-                }
                 return self.login_needed(agent, key, &error, fx);
             }
             Err(error) => Err(format!(
@@ -101,30 +99,25 @@ impl Model {
         let Some(session) = self.conversation.served(agent, key) else {
             return;
         };
-        let Some(id) = session.id.clone() else {
+        let Some(id) = session.id().cloned() else {
             return;
         };
         match result {
             Ok(value) => self.is_open(agent, key, client::session_loaded(id, &value), fx),
             Err(error) if error.code == rpc::AUTH_REQUIRED => {
-                session.opening.close();
                 self.login_needed(agent, key, &error, fx);
             }
-            Err(_) if can_load && matches!(session.opening.stage, OpeningStage::Resuming) => {
-                let is_here = session.transcript.has_conversation();
-                session.opening.stage = OpeningStage::Loading {
-                    replay: (!is_here).then(Replay::default),
-                    is_telling: false,
-                };
+            Err(_) if can_load && session.is_resuming() => {
+                session.load();
                 self.send_ask(agent, key, Ask::Load(id), fx);
             }
             Err(error) => {
-                session.show_kept();
-                session.opening.is_refused = true;
+                session.refused();
                 let text = format!(
                     "The agent \"{}\" could not go on with the session \"{}\": {error}.\n\
                      `:Acp restart` tries again; a prompt begins a new session here.",
-                    session.spec.name, id.0
+                    session.name(),
+                    id.0
                 );
                 self.is_not_open(agent, key, text, fx);
             }
@@ -135,7 +128,7 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let name = session.spec.name.clone();
+        let name = session.name().to_owned();
         let (is_loaded, replay) = session.opened(now.session.clone());
         if let Some(replay) = replay {
             self.told_again(key, replay);
@@ -165,7 +158,7 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        session.transcript.notice(Level::Error, text.clone());
+        session.notice(Level::Error, text.clone());
         self.conversation.tell_waiting(key);
         fx.push(notify(Level::Error, first_line(&text)));
         if self.conversation.sessions_of(agent).is_empty() {
@@ -176,7 +169,7 @@ impl Model {
     /// Ends a load; past actions are not repeated.
     fn told_again(&mut self, key: SessionKey, replay: Replay) {
         let session = self.conversation.session(key);
-        if replay.is_empty() && session.is_some_and(|it| !it.transcript.has_conversation()) {
+        if replay.is_empty() && session.is_some_and(|it| !it.transcript().has_conversation()) {
             return self.conversation.nothing_was_told(key);
         }
         self.tell_again(key, replay);
@@ -192,12 +185,7 @@ impl Model {
     /// Moves the replay so far into the transcript, so that a question asked now follows it.
     pub(crate) fn tell_so_far(&mut self, key: SessionKey) {
         let session = self.conversation.session_mut(key);
-        if let Some(OpeningStage::Loading {
-            replay: Some(replay),
-            ..
-        }) = session.map(|session| &mut session.opening.stage)
-        {
-            let replay = std::mem::take(replay);
+        if let Some(replay) = session.and_then(Session::take_replay) {
             self.tell_again(key, replay);
         }
     }
@@ -214,7 +202,7 @@ impl Model {
             } else if let Some(session) = self.conversation.session_mut(key) {
                 match item {
                     Item::Compaction(patch) => session.compact(patch),
-                    item => session.transcript.tell_again(item),
+                    item => session.transcript_mut().tell_again(item),
                 }
             }
         }

@@ -35,7 +35,7 @@ impl Model {
             return Vec::new();
         };
         let wants = |permission, tool: &ToolCall| {
-            let files = files_of(tool, &session.spec.cwd);
+            let files = files_of(tool, session.cwd());
             (permission, toolview::title(tool), files)
         };
         let open = self.questions.about(key, id);
@@ -47,7 +47,7 @@ impl Model {
         if !asked.is_empty() || !is_pending {
             return asked;
         }
-        let tool = session.transcript.find_tool(id);
+        let tool = session.transcript().find_tool(id);
         tool.map(|tool| wants(None, tool)).into_iter().collect()
     }
 

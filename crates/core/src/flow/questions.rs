@@ -47,7 +47,7 @@ impl Model {
         };
         if options.is_empty() {
             let text = "The agent asked for permission without any option to choose from.";
-            state.transcript.notice(Level::Warn, text);
+            state.notice(Level::Warn, text);
             let error = RpcError::new(
                 rpc::INVALID_PARAMS,
                 "params.options: there is none to choose from",
@@ -56,23 +56,25 @@ impl Model {
             return;
         }
         let tool = patch.id.clone();
-        let known = state.transcript.find_tool(&tool);
+        let known = state.transcript().find_tool(&tool);
         let is_repeated =
             self.questions.is_repeated(key, &tool) || known.is_some_and(|known| !known.is_open());
         let alone = is_repeated.then(|| ToolCall::of(patch.clone()));
         // Two open questions are about two calls, even if they share an id.
         if self.questions.set_apart(key, &tool, known) {
-            state.transcript.forget_content(&tool);
+            state.transcript_mut().forget_content(&tool);
         }
         self.workspace.tool_named(key, &patch);
         self.merge_tool(key, patch);
         let Some(state) = self.conversation.session_mut(key) else {
             return;
         };
-        state.transcript.decide_tool(&tool, ToolStatus::Pending);
+        state
+            .transcript_mut()
+            .decide_tool(&tool, ToolStatus::Pending);
         state.speaks();
         if is_leaving || state.is_cancelled() {
-            state.transcript.cancel_tools();
+            state.transcript_mut().cancel_tools();
             fx.respond(agent, &request, Ok(client::cancelled()));
             return;
         }
@@ -219,12 +221,12 @@ impl Model {
         let session = self.conversation.session(question.session)?;
         let permission = question.permission()?;
         let tool = question.tool.as_ref()?;
-        let known = session.transcript.find_tool(tool);
+        let known = session.transcript().find_tool(tool);
         let call = permission.call_for_rules(known)?;
         let title = permission.call(known).map(toolview::in_short);
         Some(Facts {
-            asked: Asked::of(call, &session.spec.name, &session.spec.cwd),
-            roots: session.roots.clone(),
+            asked: Asked::of(call, session.name(), session.cwd()),
+            roots: session.folders().roots,
             title: title.unwrap_or_default(),
             has_begun: self
                 .workspace

@@ -24,9 +24,9 @@ impl Model {
             return;
         };
         if let QueueAction::Move(by) = action {
-            return session.queue.shift(id, by);
+            return session.queue_mut().shift(id, by);
         }
-        let Some(prompt) = session.queue.take(id) else {
+        let Some(prompt) = session.queue_mut().take(id) else {
             let text = "This prompt waits no longer: it has been sent, or taken out.";
             fx.push(notify(Level::Info, text));
             return;
@@ -40,7 +40,7 @@ impl Model {
                 fx.push(Effect::Editor(effect));
             }
             QueueAction::SendNow => {
-                session.queue.hold(false);
+                session.queue_mut().hold(false);
                 self.send_first(key, prompt, fx);
             }
             QueueAction::Remove | QueueAction::Move(_) => {}
@@ -52,7 +52,7 @@ impl Model {
         if let Some(session) = self.conversation.session_mut(key)
             && session.is_in_turn()
         {
-            session.queue.hold(true);
+            session.queue_mut().hold(true);
         }
         self.cancel(key, fx);
     }
@@ -62,7 +62,7 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        session.queue.push_front(prompt);
+        session.queue_mut().push_front(prompt);
         let is_busy = session.is_in_turn();
         if self.conversation.serving(key).is_none() {
             self.connect(key, fx);

@@ -25,7 +25,7 @@ impl Model {
         let session = self.conversation.session(key);
         let found = session.and_then(|session| {
             let agent = self.conversation.steered_by(session, &prompt)?;
-            Some((agent, session.id.clone()?))
+            Some((agent, session.id()?.clone()))
         });
         let Some((agent, id)) = found else {
             return Some(prompt);
@@ -38,7 +38,7 @@ impl Model {
         };
         if let Some(session) = self.conversation.session_mut(key) {
             session.expect_echo(prompt.text.clone());
-            session.queue.push_sent(prompt, request);
+            session.queue_mut().push_sent(prompt, request);
         }
         None
     }
@@ -53,7 +53,7 @@ impl Model {
         fx: &mut Effects,
     ) {
         let session = self.conversation.session_mut(key);
-        let Some(session) = session.filter(|session| session.agent == Some(agent)) else {
+        let Some(session) = session.filter(|session| session.is_served_by(agent)) else {
             return;
         };
         let (outcome, why) = match result {
@@ -61,12 +61,12 @@ impl Model {
             Err(error) => (Steered::Failed, format!(" ({error})")),
         };
         match outcome {
-            Steered::PromptRequired => session.queue.keep_sent(Some(request)),
+            Steered::PromptRequired => session.queue_mut().keep_sent(Some(request)),
             Steered::Failed => {
-                session.queue.keep_sent(Some(request));
+                session.queue_mut().keep_sent(Some(request));
                 let text = format!(
                     "The agent \"{}\" has not taken the words into its turn{why}: they are queued.",
-                    session.spec.name
+                    session.name()
                 );
                 fx.push(notify(Level::Warn, text));
             }
@@ -74,7 +74,7 @@ impl Model {
             Steered::StartedNewTurn => {
                 session.is_said(request);
                 let text = "The agent answers in a turn of its own: its end is not reported.";
-                session.transcript.notice(Level::Info, text);
+                session.notice(Level::Info, text);
             }
         }
         self.next_prompt(key, fx);
@@ -86,7 +86,7 @@ impl Model {
             session.is_said(request);
             let text = "The agent has not said whether it has taken this into its turn: if it does \
                         not act on it, send it again.";
-            session.transcript.notice(Level::Warn, text);
+            session.notice(Level::Warn, text);
         }
         self.next_prompt(key, fx);
     }

@@ -32,7 +32,7 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let entry = session.transcript.tool(patch);
+        let entry = session.transcript_mut().tool(patch);
         if has_content {
             self.place_diffs(key, entry);
         }
@@ -40,7 +40,8 @@ impl Model {
             return;
         };
         let is_in_turn = session.is_in_turn();
-        let Some(Entry::Tool(tool)) = session.transcript.entry_mut(entry) else {
+        let (transcript, cwd) = session.transcript_in_cwd();
+        let Some(Entry::Tool(tool)) = transcript.entry_mut(entry) else {
             return;
         };
         for item in &tool.content {
@@ -66,7 +67,7 @@ impl Model {
             output: output.and_then(rawview::output),
             is_over,
             is_in_turn,
-            cwd: &session.spec.cwd,
+            cwd,
         };
         self.terminals.show_in(call, reports);
     }
@@ -80,14 +81,13 @@ impl Model {
             let Some(session) = self.conversation.session_mut(name.0) else {
                 continue;
             };
+            let (transcript, cwd) = session.transcript_in_cwd();
             for &index in entries {
-                if let Some(Entry::Tool(tool)) = session.transcript.entry_mut(index)
-                    && tool
-                        .terminals
-                        .set(terminal.shown_as(&name.1, &session.spec.cwd), &link)
+                if let Some(Entry::Tool(tool)) = transcript.entry_mut(index)
+                    && tool.terminals.set(terminal.shown_as(&name.1, cwd), &link)
                 {
                     self.questions.touch_in(name.0);
-                    session.transcript.touch(index);
+                    transcript.touch(index);
                 }
             }
         }

@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::conversation::agent::Call;
 use crate::conversation::queue::When;
 use crate::conversation::session::Phase;
-use crate::conversation::usage::Usage;
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
@@ -16,10 +15,7 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use crate::tools;
 use acp::client::{self, PromptBlock};
-use acp::{Role, RpcError, SessionId, Severity, StopReason, Update, rpc};
-
-/// The maximum length of a session's title, in characters: it is published with each snapshot.
-const TITLE: usize = 500;
+use acp::{RpcError, SessionId, StopReason, Update, rpc};
 
 impl Model {
     pub(crate) fn prompt(&mut self, key: SessionKey, prompt: Prompt, when: When, fx: &mut Effects) {
@@ -42,13 +38,13 @@ impl Model {
             return;
         };
         let cannot_steer = when == When::Steer && !self.conversation.can_steer(session);
-        let name = session.spec.name.clone();
+        let name = session.name().to_owned();
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        session.queue.push(prompt, when);
+        session.queue_mut().push(prompt, when);
         let is_busy = session.is_in_turn();
-        let needs_login = session.login.is_needed;
+        let needs_login = session.needs_login();
         if self.conversation.serving(key).is_none() {
             self.connect(key, fx);
         } else if needs_login {
@@ -112,7 +108,7 @@ impl Model {
         let Some((mut prompt, id)) = session.take_outgoing() else {
             return;
         };
-        let shown = prompt.shown(&session.spec.cwd);
+        let shown = prompt.shown(session.cwd());
         // A command is sent alone: an agent may ignore the rest of such a prompt.
         let is_command = session.is_command(&prompt);
         self.workspace.turn_begins(key, &shown);
@@ -129,7 +125,7 @@ impl Model {
         }
         if let Some(session) = self.conversation.session_mut(key) {
             session.expect_echo(rest);
-            session.login.keep(&prompt, feedback.as_deref());
+            session.keep_outgoing(&prompt, feedback.as_deref());
         }
         // The user's text comes first: agents look there for a command and for a title.
         let last = feedback.map(PromptBlock::Text);
@@ -162,10 +158,10 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let served = session.agent.zip(session.id.clone());
+        let served = session.agent().zip(session.id().cloned());
         let Some((agent, id)) = served.filter(|_| session.is_in_turn()) else {
             if !of_subagents.is_empty() {
-                session.transcript.cancel_tools();
+                session.transcript_mut().cancel_tools();
                 return fx.append(&mut of_subagents);
             }
             if !self.conversation.cancel_login(key, fx) && !had_uses {
@@ -175,7 +171,7 @@ impl Model {
         };
         if session.outgoing().is_some() {
             let text = "Cancelled before the prompt was sent.";
-            session.transcript.notice(Level::Warn, text);
+            session.notice(Level::Warn, text);
             fx.append(&mut of_subagents);
             self.finish_turn(key, "cancelled", fx);
             return self.next_prompt(key, fx);
@@ -213,13 +209,13 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        if session.agent != Some(agent) || session.awaited() != Some(request) {
+        if !session.is_served_by(agent) || session.awaited() != Some(request) {
             return;
         }
         let (spoke, cancelled) = (session.has_spoken(), session.is_cancelled());
         let is_unheeded = session.is_unheeded() && !cancelled;
         // The plan is settled before the notice about the end of the turn.
-        session.transcript.settle_plan();
+        session.transcript_mut().settle_plan();
         let mut refused = None;
         let reason = match result {
             Ok(value) => {
@@ -228,14 +224,14 @@ impl Model {
                     // Codex keeps such words in its history, and acts on them with the next prompt.
                     let text = "The turn ended right after the agent had taken this: if it does not \
                                 act on it with your next prompt, send it again.";
-                    session.transcript.notice(Level::Warn, text);
+                    session.notice(Level::Warn, text);
                 } else if let Some(text) = stop_notice(&reason, spoke) {
-                    session.transcript.notice(Level::Warn, text);
+                    session.notice(Level::Warn, text);
                 }
                 stop_name(&reason).to_owned()
             }
             Err(_) if cancelled => {
-                session.transcript.notice(Level::Warn, "Cancelled.");
+                session.notice(Level::Warn, "Cancelled.");
                 "cancelled".to_owned()
             }
             Err(error) if error.code == rpc::AUTH_REQUIRED => {
@@ -244,7 +240,7 @@ impl Model {
             }
             Err(error) => {
                 let text = format!("The agent reports an error: {error}.");
-                session.transcript.notice(Level::Error, text);
+                session.notice(Level::Error, text);
                 "error".to_owned()
             }
         };
@@ -252,7 +248,7 @@ impl Model {
         if let Some(error) = refused {
             self.login_needed(agent, key, &error, fx);
         } else if let Some(session) = self.conversation.session_mut(key) {
-            session.login.is_through();
+            session.prompt_accepted();
         }
         self.next_prompt(key, fx);
     }
@@ -327,7 +323,7 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let Some(update) = session.opening.hold(update) else {
+        let Some(update) = session.hold(update) else {
             return;
         };
         let is_output = matches!(
@@ -341,20 +337,6 @@ impl Model {
             });
         }
         match update {
-            Update::Chunk {
-                role,
-                message,
-                parent,
-                content,
-            } => {
-                let content = match role {
-                    Role::User if parent.is_none() => session.not_echoed(content),
-                    _ => Some(content),
-                };
-                if let Some(content) = content {
-                    session.transcript.chunk(role, message, parent, &content);
-                }
-            }
             Update::ToolCall(mut patch) => {
                 tools::keep_apart(&mut patch);
                 let id = patch.id.clone();
@@ -367,34 +349,12 @@ impl Model {
             Update::Plan(entries) => {
                 self.conversation.plan(key, entries);
             }
-            Update::Commands(commands) => {
-                session.commands = commands.into();
+            Update::Commands(_) => {
+                session.apply(update);
                 let more = EditorEffect::Candidates { session: key };
                 fx.push(Effect::Editor(more));
             }
-            Update::Mode(mode) => session.options.mode_is(mode),
-            Update::ConfigOptions(options) => session.options.config_is(options),
-            Update::Info { title } => {
-                let title = title.map(|title| title.chars().take(TITLE).collect());
-                session.title = title.or(session.title.take());
-            }
-            Update::Usage { used, size, cost } => session.usage = Some(Usage { used, size, cost }),
-            Update::Notice { severity, text } => {
-                let level = match severity {
-                    Severity::Info => Level::Info,
-                    Severity::Warning => Level::Warn,
-                    Severity::Error => Level::Error,
-                };
-                session.transcript.notice(level, text);
-            }
-            Update::Compaction(patch) => session.compact(patch),
-            // Translated when they arrived.
-            Update::SubAgent(_) | Update::SessionMessage(_) => {}
-            Update::Unknown { kind, raw } => {
-                session
-                    .transcript
-                    .push(crate::conversation::transcript::Entry::Unknown { kind, raw });
-            }
+            update => session.apply(update),
         }
     }
 }

@@ -27,13 +27,13 @@ impl Model {
         };
         let asked = self.questions.front().and_then(|open| {
             let session = self.conversation.session_mut(open.session)?;
-            let (entry, tool) = session.transcript.tool_mut(open.tool.as_ref()?)?;
+            let (entry, tool) = session.transcript_mut().tool_mut(open.tool.as_ref()?)?;
             Some((open.session, entry, tool.texts.next_code(number)?))
         });
         let found = asked.or_else(|| {
             self.view.chats().find_map(|(key, chat)| {
                 let session = self.conversation.session_mut(key)?;
-                let (entry, code) = chat.next_code(&mut session.transcript, number)?;
+                let (entry, code) = chat.next_code(session.transcript_mut(), number)?;
                 Some((key, entry, code))
             })
         });
@@ -59,12 +59,12 @@ impl Model {
         };
         if let Some(session) = self.conversation.session_mut(shown.session) {
             let (entry, number) = (shown.entry, shown.number);
-            session.transcript.set_colours(entry, number, colours);
+            session.transcript_mut().set_colours(entry, number, colours);
             let front = self.questions.front();
             let is_asked = front.is_some_and(|open| {
                 let tool = open.tool.as_ref();
                 open.session == shown.session
-                    && tool.is_some_and(|tool| session.transcript.is_tool(entry, tool))
+                    && tool.is_some_and(|tool| session.transcript().is_tool(entry, tool))
             });
             if is_asked {
                 self.view.question_has_colours();

@@ -75,19 +75,19 @@ impl Model {
 
     /// Renders a slice of the first dirty chat; returns whether more is left.
     fn render_slice(&mut self, composing: &mut Composing) -> bool {
-        let is_dirty = |session: &Session| !session.transcript.dirty().is_empty();
+        let is_dirty = |session: &Session| !session.transcript().dirty().is_empty();
         let mut sessions = self.conversation.sessions_mut();
         let Some((key, session)) = sessions.find(|(_, session)| is_dirty(session)) else {
             return false;
         };
+        let (transcript, cwd) = session.transcript_in_cwd();
         let mut means = Means {
             budget: &mut composing.budget,
             ops: composing.chats.entry(key).or_default(),
-            cwd: &session.spec.cwd,
+            cwd,
         };
         let chat = self.view.chat_mut(key);
-        chat.render(&mut session.transcript, &mut means)
-            || sessions.any(|(_, session)| is_dirty(session))
+        chat.render(transcript, &mut means) || sessions.any(|(_, session)| is_dirty(session))
     }
 
     fn chat_patches(&mut self, mut chats: BTreeMap<SessionKey, Ops>, frame: &mut Frame) {
@@ -142,7 +142,7 @@ impl Model {
         };
         let cancelled = session.is_cancelled();
         let word = if cancelled { "cancelling" } else { word };
-        let word = if session.login.is_needed {
+        let word = if session.needs_login() {
             "log in"
         } else {
             word
@@ -152,10 +152,7 @@ impl Model {
             Some(time) => format!("{word} {time}"),
             None => word.to_owned(),
         };
-        let mut title = vec![
-            (session.spec.name.as_str().into(), "AcpTitle"),
-            (word.into(), group),
-        ];
+        let mut title = vec![(session.name().into(), "AcpTitle"), (word.into(), group)];
         let working = self.conversation.working_subagents(key);
         if working > 0 && phase == Phase::Idle {
             let text = format!("{} working", plural(working, "sub-agent"));
@@ -164,10 +161,10 @@ impl Model {
         if let Some(time) = clock.and_then(Clock::silence) {
             title.push((format!("silent for {time}").into(), "AcpWarning"));
         }
-        if let Some(mode) = session.options.of(Purpose::Mode) {
+        if let Some(mode) = session.options().of(Purpose::Mode) {
             title.push((mode.shown().into(), "AcpMode"));
         }
-        match session.queue.len() {
+        match session.queue().len() {
             0 => {}
             waiting => title.push((
                 format!("{} queued", plural(waiting, "prompt")).into(),
@@ -177,7 +174,7 @@ impl Model {
         if let Some(follow) = self.view.follow_mode(key).title() {
             title.push((follow.into(), "AcpAgentMark"));
         }
-        if let Some((done, all)) = session.transcript.plan_progress() {
+        if let Some((done, all)) = session.transcript().plan_progress() {
             title.push((format!("plan {done}/{all}").into(), "AcpDim"));
         }
         let (files, hunks) = self.workspace.reviews().counts(key);
@@ -188,7 +185,7 @@ impl Model {
             }
             title.push((text.into(), "AcpSign"));
         }
-        if let Some(usage) = &session.usage {
+        if let Some(usage) = session.usage() {
             title.extend(
                 usage
                     .title()
@@ -196,11 +193,11 @@ impl Model {
                     .map(|(text, group)| (text.into(), group)),
             );
         }
-        if let Some(model) = session.options.of(Purpose::Model) {
+        if let Some(model) = session.options().of(Purpose::Model) {
             title.push((model.shown().into(), "AcpDim"));
         }
-        if let Some(name) = &session.title {
-            title.push((name.as_str().into(), "AcpDim"));
+        if let Some(name) = session.title() {
+            title.push((name.into(), "AcpDim"));
         }
         title
     }

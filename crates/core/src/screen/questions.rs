@@ -15,12 +15,7 @@ impl Model {
     /// Renders the question to show.
     pub(crate) fn question_view(&self) -> Option<QuestionView> {
         let question = self.questions.front()?;
-        let agent = self
-            .conversation
-            .session(question.session)?
-            .spec
-            .name
-            .as_str();
+        let agent = self.conversation.session(question.session)?.name();
         Some(match &question.content {
             Content::Permission(permission) => {
                 QuestionView::Permission(self.permission_view(question, permission, agent))

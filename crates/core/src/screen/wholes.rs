@@ -27,14 +27,11 @@ impl Model {
 
     fn whole(&self, key: SessionKey, whole: Whole) -> Option<WholeView> {
         let session = self.conversation.session(key)?;
-        let entry = session.transcript.entries().get(whole.entry as usize)?;
+        let entry = session.transcript().entries().get(whole.entry as usize)?;
         let name = |of: &str, title: &str| {
             let title: String = title.chars().take(MAX_NAME).collect();
             let title = title.replace('/', "∕");
-            OneLine::new(format!(
-                "acp://{}/{}/{of}/{title}",
-                session.spec.name, key.0
-            ))
+            OneLine::new(format!("acp://{}/{}/{of}/{title}", session.name(), key.0))
         };
         match entry {
             Entry::Tool(tool) => {
@@ -60,7 +57,7 @@ impl Model {
     pub(crate) fn place_diffs(&mut self, key: SessionKey, entry: usize) {
         let (documents, reviews) = (self.workspace.documents(), self.workspace.reviews());
         if let Some(session) = self.conversation.session_mut(key) {
-            session.transcript.place_diffs(entry, |path| {
+            session.transcript_mut().place_diffs(entry, |path| {
                 let document = documents.find(path).map(|(_, found)| found.text.clone());
                 document.or_else(|| Some(reviews.get(path)?.ledger.current().clone()))
             });
@@ -70,7 +67,9 @@ impl Model {
     /// Locates the diffs of an agent's edit that were shown before its file was read.
     pub(crate) fn place_diffs_of(&mut self, edit: &FileEdit) {
         if let Some(session) = self.conversation.session_mut(edit.session) {
-            session.transcript.place_new_diffs(&edit.path, &edit.after);
+            session
+                .transcript_mut()
+                .place_new_diffs(&edit.path, &edit.after);
         }
     }
 }

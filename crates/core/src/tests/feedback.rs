@@ -51,7 +51,7 @@ fn row(w: &World, row: usize) -> Scope {
 
 /// Returns the chat's entries about what the next prompt reports, or a past one reported.
 fn along(w: &World) -> Vec<String> {
-    let entries = w.session(S1).transcript.entries().iter();
+    let entries = w.session(S1).transcript().entries().iter();
     let heads = entries.filter_map(|entry| match entry {
         Entry::Along { head, .. } => Some(head.clone()),
         _ => None,
@@ -217,7 +217,7 @@ fn a_reject_does_not_split_the_agents_message() {
         along(&w),
         ["1 rejected hunk in f: reported with the next prompt"]
     );
-    let entries = w.session(S1).transcript.entries().iter();
+    let entries = w.session(S1).transcript().entries().iter();
     let messages = entries.filter(|entry| matches!(entry, Entry::Agent(_)));
     assert_eq!(messages.count(), 1);
     w.skip();

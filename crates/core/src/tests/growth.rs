@@ -63,7 +63,7 @@ fn twice_as_many_files_have_twice_as_many_effects() {
 #[test]
 fn the_report_of_many_rejects_is_made_once_a_frame() {
     let mut w = changed(5);
-    let entries = |w: &World| w.session(S1).transcript.entries().len();
+    let entries = |w: &World| w.session(S1).transcript().entries().len();
     let before = entries(&w);
     w.holds(Part::Editor);
     rejects_all(&mut w);

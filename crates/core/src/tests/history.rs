@@ -35,7 +35,7 @@ fn shown(transcript: &Transcript) -> Vec<Line> {
 #[track_caller]
 fn check_kept(w: &mut World, session: SessionKey) {
     if let Some(session) = w.model.conversation.session_mut(session) {
-        session.transcript.cancel_tools();
+        session.transcript_mut().cancel_tools();
     }
     // Makes the core notice the change.
     w.happens(Event::Conversation(ConversationEvent::PlacePlans(
@@ -56,7 +56,7 @@ fn check_kept(w: &mut World, session: SessionKey) {
     };
     let mut back = Transcript::default();
     crate::conversation::history::restore(&mut back, &past);
-    let want = shown(&there.transcript);
+    let want = shown(there.transcript());
     let got = shown(&back);
     let texts = |lines: &[Line]| {
         lines
@@ -71,14 +71,10 @@ fn check_kept(w: &mut World, session: SessionKey) {
         lines.into_iter().map(plain).collect()
     };
     assert_eq!(unlinked(got), unlinked(want));
-    assert_eq!(past.meta.title, there.title);
+    assert_eq!(past.meta.title.as_deref(), there.title());
     assert_eq!(
         past.meta.id.as_deref(),
-        there
-            .id
-            .as_ref()
-            .map(|id| &*id.0)
-            .or(past.meta.id.as_deref())
+        there.id().map(|id| &*id.0).or(past.meta.id.as_deref())
     );
 }
 
@@ -188,7 +184,7 @@ fn texts(w: &World, session: SessionKey) -> String {
 fn goes_on(w: &mut World) {
     let agent = *w.agents.keys().next_back().unwrap();
     w.prompts_in(S2, "and on");
-    let id = w.session(S2).id.clone().unwrap();
+    let id = w.session(S2).id().cloned().unwrap();
     let said = json!({ "sessionUpdate": "agent_message_chunk",
         "content": { "type": "text", "text": "Two." } });
     w.notifies(

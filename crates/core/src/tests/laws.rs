@@ -49,12 +49,12 @@ pub fn check_model(model: &Model) {
     }
     for (key, session) in model.conversation.sessions() {
         let served = session
-            .agent
+            .agent()
             .is_none_or(|agent| model.conversation.agent(agent).is_some());
         assert!(served, "{key:?} waits for an agent that is gone");
         if session.is_in_turn() {
             let agent = session
-                .agent
+                .agent()
                 .and_then(|agent| model.conversation.agent(agent));
             let waits = agent.is_some_and(|agent| match session.outgoing() {
                 Some(prompt) => {
@@ -94,12 +94,12 @@ fn waits(model: &Model, asker: &Asker) -> bool {
 fn check_openings(model: &Model) {
     for (key, session) in model.conversation.sessions() {
         for (agent, state) in model.conversation.agents() {
-            let is_its = session.agent == Some(agent);
+            let is_its = session.is_served_by(agent);
             // Answers of an agent that is shutting down are ignored.
             if state.state != AgentState::Leaving {
                 let calls = state.pending().values();
                 let asked = calls.filter(|call| call.opens() == Some(key)).count();
-                let want = usize::from(is_its && session.opening.is_asked());
+                let want = usize::from(is_its && session.is_asked_for());
                 assert_eq!(asked, want, "{key:?} is opened by {agent:?}");
             }
         }
@@ -107,10 +107,10 @@ fn check_openings(model: &Model) {
             .conversation
             .sessions()
             .filter(|(other, _)| *other != key);
-        let shared = others
-            .find(|(_, other)| other.id == session.id && other.spec.name == session.spec.name);
+        let shared =
+            others.find(|(_, other)| other.id() == session.id() && other.name() == session.name());
         assert!(
-            session.id.is_none() || shared.is_none(),
+            session.id().is_none() || shared.is_none(),
             "{key:?}: {shared:?}"
         );
     }
@@ -324,8 +324,7 @@ fn check_screen(world: &mut World) {
         let shown = shown.map(|chat| (&chat.lines[..], &chat.folds[..]));
         let (lines, folds) = shown.unwrap_or_default();
         // The transcript does not tell whether its last message is complete.
-        let of =
-            |is_complete, lit| Chat::of(&session.transcript, &session.spec.cwd, is_complete, lit);
+        let of = |is_complete, lit| Chat::of(session.transcript(), session.cwd(), is_complete, lit);
         let texts = |lines: &[Line]| -> Vec<String> {
             lines.iter().map(|line| line.text.to_string()).collect()
         };
@@ -400,7 +399,7 @@ fn check_screen(world: &mut World) {
     for (key, session) in world.model.conversation.sessions() {
         let shown = world.editor.queues.get(&key);
         let shown = shown.map_or(&[][..], |view| &view.ids);
-        let waiting = session.queue.infos();
+        let waiting = session.queue().infos();
         assert!(shown.iter().eq(waiting.iter().map(|info| &info.id)));
     }
     let mut effects = Effects::default();

@@ -438,7 +438,7 @@ fn updates_before_the_sessions_id_are_shown_in_it() {
     assert_eq!(w.chat(), "");
     w.goes_on();
     assert_eq!(w.chat(), "Welcome");
-    assert_eq!(w.session(S1).options.id_of(Purpose::Mode), Some("plan"));
+    assert_eq!(w.session(S1).options().id_of(Purpose::Mode), Some("plan"));
 }
 
 #[test]

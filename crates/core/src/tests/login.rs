@@ -346,7 +346,7 @@ fn logging_out_calls_the_agent_and_drops_typed_keys() {
         w.chat()
             .contains("What you have typed to log in is forgotten.")
     );
-    assert!(w.session(S1).spec.env.is_empty());
+    assert!(w.session(S1).spec().env.is_empty());
     w.happens(Event::Session(SessionEvent::Logout { session: S1 }));
     w.saw(&["Warn: The agent \"bot\" has no log-out: use its own command in a terminal."]);
     let mut w = waiting();

@@ -86,8 +86,8 @@ fn a_loaded_session_shows_its_conversation() {
     insta::assert_snapshot!(w.chat());
     assert_eq!(w.model.phase(S1), Phase::Idle);
     let session = w.session(S1);
-    assert_eq!(session.title.as_deref(), Some("An edit"));
-    assert_eq!(session.commands.len(), 1);
+    assert_eq!(session.title(), Some("An edit"));
+    assert_eq!(session.commands().len(), 1);
     w.prompts("go on");
     w.saw(&["turn of 1 started", "a1 <- session/prompt old: go on"]);
 }
@@ -155,7 +155,7 @@ fn a_session_loaded_after_a_crash_shows_no_duplicates() {
     ]);
     assert_eq!(w.chat(), format!("{before}\n\n❯ again"));
     // Replaying the past does not change the session's mode.
-    let options = &w.session(S1).options;
+    let options = w.session(S1).options();
     assert_eq!(options.id_of(Purpose::Mode), Some("plan"));
 }
 

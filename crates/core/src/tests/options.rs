@@ -327,7 +327,7 @@ fn a_mode_in_the_config_options_is_set_as_an_option() {
     ]);
     // An agent may report it by the update for the older modes.
     w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "ask" }));
-    assert_eq!(w.session(S1).options.id_of(Purpose::Mode), Some("ask"));
+    assert_eq!(w.session(S1).options().id_of(Purpose::Mode), Some("ask"));
 }
 
 #[test]

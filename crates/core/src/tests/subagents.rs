@@ -251,8 +251,8 @@ fn a_sub_agents_session_is_a_call_of_the_session_that_started_it() {
     of(&mut w, "c", options);
     let title = json!({ "sessionUpdate": "session_info_update", "title": "Not this" });
     of(&mut w, "c", title);
-    assert!(w.session(S1).options.shown().is_empty());
-    assert_eq!(w.session(S1).title, None);
+    assert!(w.session(S1).options().shown().is_empty());
+    assert_eq!(w.session(S1).title(), None);
     assert_eq!(
         lines(&w),
         [

@@ -37,12 +37,8 @@ fn a_request_is_cancelled_once_and_its_answer_ignored() {
     let mut fx = Effects::default();
     let call = w.model.conversation.cancel_request_of(A1, id, &mut fx);
     assert_eq!(call, Some(Call::NewSession(S1)));
-    w.model
-        .conversation
-        .session_mut(S1)
-        .unwrap()
-        .opening
-        .close();
+    let session = w.model.conversation.session_mut(S1);
+    session.unwrap().close_opening();
     let line = json!({
         "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": id },
     });
@@ -58,7 +54,7 @@ fn a_request_is_cancelled_once_and_its_answer_ignored() {
     w.time_passes();
     w.answers(A1, "session/new", Ok(json!({ "sessionId": "s1" })));
     w.saw(&[]);
-    assert_eq!(w.session(S1).id, None);
+    assert_eq!(w.session(S1).id(), None);
     assert!(!w.model.conversation.agent(A1).unwrap().has_given_up());
 }
 

@@ -4,7 +4,6 @@
 
 local paths = require("acp.tools.builtin.paths")
 local texts = require("acp.tools.builtin.texts")
-local windows = require("acp.tools.builtin.windows")
 
 --- Limits of a reported selection in lines and bytes, and of the cursor's line.
 local MAX_LINES, MAX_BYTES, MAX_LINE = 2000, 64 * 1024, 1000
@@ -81,7 +80,7 @@ local function selection_of(win)
 end
 
 local function selection(_, ctx)
-  local win = windows.of_user()
+  local win = require("acp.tools.builtin.windows").of_user()
   if not win then
     return { note = "The user has no file in any window; buffers lists what is open." }
   end
@@ -123,6 +122,7 @@ end
 --- Waits a short time until the user is idle in normal mode.
 ---@return string? doing The user's activity, if never idle.
 local function wait_for_user(ctx)
+  local windows = require("acp.tools.builtin.windows")
   for _ = 1, LOOKS do
     if ctx.is_cancelled() or not windows.busy() then
       break
@@ -156,6 +156,7 @@ local function navigate(args, ctx)
     }
   end
   local was_there = paths.buffer(path) ~= nil
+  local windows = require("acp.tools.builtin.windows")
   local buf, why = windows.buffer_to_show(path)
   if not buf then
     return ctx.fail(("%s cannot be shown: %s."):format(name, why))

@@ -4,7 +4,6 @@
 
 local paths = require("acp.tools.builtin.paths")
 local texts = require("acp.tools.builtin.texts")
-local windows = require("acp.tools.builtin.windows")
 
 --- Default number of entries, and maximum length of an entry's text.
 local LIMIT, MAX_TEXT = 200, 1000
@@ -40,7 +39,7 @@ end
 ---@param args { location_list?: boolean, limit?: integer }
 local function get_quickfix(args, ctx)
   local what = { items = 0, title = 0, idx = 0 }
-  local win = args.location_list and windows.of_user()
+  local win = args.location_list and require("acp.tools.builtin.windows").of_user()
   local list = not args.location_list and vim.fn.getqflist(what)
     or win and vim.fn.getloclist(win, what)
     or { items = {}, title = "", idx = 0 }
@@ -106,7 +105,7 @@ local function set_quickfix(args, ctx)
   end
   vim.fn.setqflist({}, " ", { title = args.title or "From the agent", items = items })
   local is_open = vim.fn.getqflist({ winid = 0 }).winid ~= 0
-  local doing = args.open and not is_open and windows.busy()
+  local doing = args.open and not is_open and require("acp.tools.builtin.windows").busy()
   if args.open and not is_open and not doing then
     open_window()
     is_open = true

@@ -91,7 +91,7 @@ impl Model {
     /// Resolves a path against the session's folder.
     fn absolute(&self, key: SessionKey, path: PathBuf) -> PathBuf {
         match self.conversation.session(key) {
-            Some(session) => session.spec.cwd.join(path),
+            Some(session) => session.cwd().join(path),
             None => path,
         }
     }

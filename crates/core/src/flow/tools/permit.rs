@@ -48,7 +48,7 @@ impl Model {
     /// Returns the call to show in the question, and its entry.
     fn question_of(&self, of: &Use) -> Option<(ToolCall, ToolCallId)> {
         let entry = of.entry.clone()?;
-        let cwd = &self.conversation.session(of.session)?.spec.cwd;
+        let cwd = self.conversation.session(of.session)?.cwd();
         let arguments = of.arguments.clone().unwrap_or_default();
         let mut patch = of.patch(cwd)?;
         // A user's tool with this name may have other arguments.

@@ -22,8 +22,7 @@ impl Model {
         let Some(state) = self.conversation.session(session) else {
             return;
         };
-        let cwd = &state.spec.cwd;
-        if let Some(patch) = self.tools.show(id, cwd, status, result) {
+        if let Some(patch) = self.tools.show(id, state.cwd(), status, result) {
             self.workspace.tool_named(session, &patch);
             self.merge_entry(session, patch);
         }

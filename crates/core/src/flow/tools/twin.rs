@@ -14,7 +14,7 @@ impl Model {
     pub(super) fn find_twin(&self, id: ToolUseId) -> Option<ToolCallId> {
         let of = self.tools.get(id).filter(|of| of.entry.is_none())?;
         let session = self.conversation.session(of.session)?;
-        let entries = session.transcript.entries().iter();
+        let entries = session.transcript().entries().iter();
         let calls = entries.filter_map(|entry| match entry {
             Entry::Tool(tool) => Some(&**tool),
             _ => None,
@@ -31,21 +31,17 @@ impl Model {
 
     /// Redirects an agent's announcement to the entry of the matching call.
     pub(crate) fn meet_twin(&mut self, key: SessionKey, patch: &mut ToolCallPatch) {
-        let transcript = self
-            .conversation
-            .session(key)
-            .map(|session| &session.transcript);
-        let Some(transcript) = transcript else {
+        let Some(session) = self.conversation.session(key) else {
             return;
         };
-        if transcript.find_tool(&patch.id).is_none()
+        if session.transcript().find_tool(&patch.id).is_none()
             && let Some(entry) = self.tools.take_twin(key, patch)
             && let Some(session) = self.conversation.session_mut(key)
         {
-            session.transcript.call_also(patch.id.clone(), &entry);
+            session.transcript_mut().call_also(patch.id.clone(), &entry);
         }
         let session = self.conversation.session(key);
-        let entry = session.and_then(|session| session.transcript.find_tool(&patch.id));
+        let entry = session.and_then(|session| session.transcript().find_tool(&patch.id));
         if let Some(entry) = entry {
             self.tools.leave_ours(key, patch, entry.raw_input.as_ref());
         }

@@ -96,10 +96,8 @@ impl Model {
         };
         let (session, name) = (of.session, of.name.clone());
         let arguments = of.arguments.clone().unwrap_or_default();
-        let roots = self
-            .conversation
-            .session(session)
-            .map(|of| of.roots.clone());
+        let state = self.conversation.session(session);
+        let roots = state.map(|state| state.folders().roots);
         self.show_use(id, ToolStatus::InProgress, None);
         self.tools.mind_the_clock(id, fx);
         fx.push(Effect::Editor(EditorEffect::RunTool {

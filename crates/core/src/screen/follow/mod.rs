@@ -59,7 +59,7 @@ impl Model {
                     number: place.number,
                     buf: buffer(&place.path)?,
                     row: place.row.unwrap_or(0),
-                    label: format!("{} {}", session.spec.name, place.deed).into(),
+                    label: format!("{} {}", session.name(), place.deed).into(),
                 })
             }),
             target: target.map(|place| FollowTarget {
@@ -67,7 +67,7 @@ impl Model {
                 path: place.path.clone(),
                 row: place.row,
                 buf: buffer(&place.path),
-                roots: session.roots.clone(),
+                roots: session.folders().roots,
                 is_over: !is_at_work,
             }),
         }

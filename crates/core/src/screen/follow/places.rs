@@ -23,7 +23,7 @@ impl Model {
         let Some(session) = self.conversation.session(key) else {
             return;
         };
-        let Some(tool) = session.transcript.find_tool(id) else {
+        let Some(tool) = session.transcript().find_tool(id) else {
             return;
         };
         let (deed, is_edit) = (deed_of(tool), is_edit(tool));
@@ -106,7 +106,7 @@ impl Model {
         else {
             return;
         };
-        let mut tools = session.transcript.entries().iter().rev();
+        let mut tools = session.transcript().entries().iter().rev();
         let tool = tools.find_map(|entry| match entry {
             Entry::Tool(tool) => Some(tool),
             _ => None,
@@ -141,7 +141,7 @@ impl Model {
 
     /// Returns the absolute path of a file that an agent has named, if the session may access it.
     fn place_of(&self, key: SessionKey, path: &Path) -> Option<PathBuf> {
-        let cwd = &self.conversation.session(key)?.spec.cwd;
+        let cwd = self.conversation.session(key)?.cwd();
         let path = normalized(&cwd.join(path));
         self.workspace
             .check_root(key, &path)

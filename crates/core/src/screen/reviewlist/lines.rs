@@ -87,8 +87,8 @@ impl Model {
         let mut line = LineOf::default();
         match self.conversation.session(key) {
             Some(session) => {
-                line.put(&session.spec.name, "AcpTitle");
-                if let Some(title) = &session.title {
+                line.put(session.name(), "AcpTitle");
+                if let Some(title) = session.title() {
                     line.put(" · ", "AcpDim");
                     line.put(title, "AcpDim");
                 }

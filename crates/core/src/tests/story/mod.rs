@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::conversation::session::Session;
 use crate::event::Event;
 use crate::spine::effect::{EditorEffect, HostEffect};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
@@ -114,8 +115,8 @@ impl Story {
         let key = last.map_or(S1, |(key, _)| key);
         let session = self.w.model.conversation.session(key);
         let last = self.w.agents.keys().next_back().copied();
-        let agent = session.and_then(|session| session.agent).or(last);
-        let id = session.and_then(|session| session.id.as_ref());
+        let agent = session.and_then(Session::agent).or(last);
+        let id = session.and_then(Session::id);
         let id = id.map_or("s1".to_owned(), |id| id.0.to_string());
         (key, agent.unwrap_or(AgentKey(1)), id)
     }

@@ -119,7 +119,8 @@ impl Story {
     /// Returns the oldest queued prompt, or an unknown id.
     fn waiting(&self, session: SessionKey) -> QueueId {
         let session = self.w.model.conversation.session(session);
-        let waiting = session.and_then(|session| session.queue.infos().first().map(|info| info.id));
+        let waiting =
+            session.and_then(|session| session.queue().infos().first().map(|info| info.id));
         waiting.unwrap_or(QueueId(0))
     }
 

@@ -186,7 +186,7 @@ fn meta_is_merged_even_from_updates_with_only_meta() {
     world.tells("t", json!({ "one": { "a": 1, "b": 2 }, "x": 1 }));
     world.tells("t", json!({ "one": { "b": 3 }, "y": 2 }));
     let id = acp::ToolCallId("t".into());
-    let tool = world.session(S1).transcript.find_tool(&id);
+    let tool = world.session(S1).transcript().find_tool(&id);
     let meta = tool.and_then(|tool| tool.meta.clone());
     let want = json!({ "one": { "a": 1, "b": 3 }, "x": 1, "y": 2 });
     assert_eq!(meta, Some(want));

@@ -28,7 +28,7 @@ impl World {
 
     /// Returns the tool calls of the chat: title, status, input.
     fn entries(&self) -> Vec<String> {
-        let entries = self.session(S1).transcript.entries().iter();
+        let entries = self.session(S1).transcript().entries().iter();
         let tools = entries.filter_map(|entry| match entry {
             Entry::Tool(tool) => Some(tool),
             _ => None,
@@ -228,7 +228,7 @@ fn an_agents_update_does_not_overwrite_a_call() {
         "rawInput": { "a": 2 },
     }));
     let tool = |id: &str| {
-        let transcript = &w.session(S1).transcript;
+        let transcript = w.session(S1).transcript();
         transcript
             .find_tool(&ToolCallId(id.into()))
             .unwrap()
@@ -249,7 +249,7 @@ fn updates_of_the_announced_call_apply_to_the_entry() {
         "sessionUpdate": "tool_call", "toolCallId": "child", "title": "Below",
         "_meta": { "claudeCode": { "parentToolUseId": "t" } },
     }));
-    let transcript = &w.session(S1).transcript;
+    let transcript = w.session(S1).transcript();
     assert_eq!(transcript.family().parent(2), Some(1));
     w.happens(Event::Tool(ToolEvent::GivenUp { id: id(1) }));
 }
