@@ -9,6 +9,8 @@ fn main() {
     if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("macos") {
         println!("cargo::rustc-link-arg=-undefined");
         println!("cargo::rustc-link-arg=dynamic_lookup");
+        // Else its name is the path at which it was built.
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libacp_nvim.dylib");
     }
     // So does the unwinder, which other linkers take from the system by themselves; see
     // tools/gcc_s.c.

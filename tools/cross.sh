@@ -32,7 +32,8 @@ case $triple in
 	;;
 *-apple-*)
 	target=$triple
-	RUSTFLAGS="$RUSTFLAGS -Clink-arg=-F$here/frameworks"
+	# Without the table of object files, whose paths and times would be in the program's UUID.
+	RUSTFLAGS="$RUSTFLAGS -Clink-arg=-F$here/frameworks -Clink-arg=-Wl,-S"
 	;;
 esac
 export RUSTFLAGS CFLAGS

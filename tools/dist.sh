@@ -81,6 +81,9 @@ for triple; do
 			;;
 		esac
 	done
+	if grep -rlaF "$root/" "$part/$name"; then
+		fail "the files above have a path of this machine in them."
+	fi
 	pack "$name"
 	pack "$name-debug"
 done
