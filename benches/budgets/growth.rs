@@ -4,8 +4,9 @@
 //! wall time until the user or the agent has the result; memory is Neovim's at that moment.
 
 use std::fs;
+use std::io::Write;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value as Json, json};
 
@@ -166,18 +167,23 @@ fn project(files: usize, has_git: bool) -> (Vec<f64>, f64) {
         .map(|step| step.to_string())
         .collect();
     let project = Project::new().agent("bench", &script.join("\n"));
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
     for file in 0..files {
         let folder = project.path(&format!("src/{}", file / 100));
         if file % 100 == 0 {
             fs::create_dir_all(&folder).expect("a folder can be made");
         }
         let text = source(20).replace("value", &format!("value_{file}"));
-        fs::write(folder.join(format!("{file}.rs")), text).expect("a file can be written");
+        let mut made = fs::File::create(folder.join(format!("{file}.rs"))).expect("a new file");
+        made.write_all(text.as_bytes()).expect("it can be written");
+        // As in most projects, and what was written just now may still change within its time.
+        made.set_modified(long_ago).expect("its time can be set");
     }
     if has_git {
         git(&project, &["init", "--quiet"]);
         git(&project, &["add", "."]);
         git(&project, &["commit", "--quiet", "-m", "all"]);
+        git(&project, &["repack", "-adq"]);
     }
     let chat = Client::Ours.start(project);
     chat.open();

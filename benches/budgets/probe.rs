@@ -61,13 +61,12 @@ pub fn memory_mb(pid: u32) -> f64 {
 /// its threads.
 pub fn wakeups(pid: u32) -> (u64, usize) {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("the process lives");
-    let each: Vec<u64> = tasks
-        .flatten()
-        .map(|task| {
-            let status = task.path().join("status");
-            field(&status.to_string_lossy(), "voluntary_ctxt_switches:")
-        })
-        .collect();
+    // A thread may end meanwhile.
+    let each = tasks.flatten().filter_map(|task| {
+        let status = fs::read_to_string(task.path().join("status")).ok()?;
+        value(&status, "voluntary_ctxt_switches:")
+    });
+    let each: Vec<u64> = each.collect();
     (each.iter().sum(), each.len())
 }
 
@@ -97,10 +96,12 @@ pub fn load() -> (String, usize) {
 }
 
 fn field(path: &str, name: &str) -> u64 {
-    let text = read(path);
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    number.unwrap_or_else(|| panic!("{path} has no {name}"))
+    value(&read(path), name).unwrap_or_else(|| panic!("{path} has no {name}"))
+}
+
+fn value(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn read(path: &str) -> String {
