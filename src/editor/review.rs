@@ -40,6 +40,10 @@ struct Shown {
     decided: Vec<usize>,
     /// The drawn hunks, in no order.
     hunks: Vec<Drawn>,
+    /// The hunks to draw next, by index with their labels, the last one first.
+    rest: Vec<(usize, String)>,
+    /// The text that they belong to.
+    tick: u64,
     style: Style,
 }
 
@@ -170,8 +174,8 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
     };
     let kept: Vec<Option<Drawn>> = all.iter().map(|hunk| stock.take(hunk, &canvas)).collect();
     stock.erase(&canvas)?;
-    let mut drawn = Vec::with_capacity(all.len());
-    let mut is_whole = true;
+    let mut hunks = Vec::with_capacity(all.len());
+    let mut rest = Vec::new();
     let places = places(&all);
     for (index, known) in in_sight_first(buf, &all, kept)? {
         // Each index has both.
@@ -180,26 +184,41 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
         };
         let place = place.clone();
         match known {
-            Some(known) => drawn.push(known.become_hunk(&canvas, hunk, place, &style)?),
-            None if start.elapsed() < BUDGET => {
-                drawn.push(Drawn::draw(&canvas, hunk, place, &style)?);
-            }
-            None => is_whole = false,
+            Some(known) => hunks.push(known.become_hunk(&canvas, hunk, place, &style)?),
+            None => rest.push((index, place)),
         }
     }
+    rest.reverse();
     let id = with(|reviews| {
         reviews.passes += 1;
-        let id = reviews.passes;
-        let shown = Shown {
-            id,
-            all,
-            decided: Vec::new(),
-            hunks: drawn,
-            style,
-        };
-        reviews.by_buf.insert(buf, shown);
-        id
+        reviews.passes
     });
+    let shown = Shown {
+        id,
+        all,
+        decided: Vec::new(),
+        hunks,
+        rest,
+        tick: api("nvim_buf_get_changedtick", buf)?,
+        style,
+    };
+    draw_rest(buf, &canvas, shown, start)
+}
+
+/// Draws what is left of a drawing that began at `start`: a hunk at least, and for at most
+/// [`BUDGET`].
+fn draw_rest(buf: i32, canvas: &Canvas, mut shown: Shown, start: Instant) -> mlua::Result<()> {
+    while let Some((index, place)) = shown.rest.pop() {
+        if let Some(hunk) = shown.all.get(index) {
+            let drawn = Drawn::draw(canvas, hunk, place, &shown.style)?;
+            shown.hunks.push(drawn);
+        }
+        if start.elapsed() > BUDGET {
+            break;
+        }
+    }
+    let (id, is_whole) = (shown.id, shown.rest.is_empty());
+    with(|reviews| reviews.by_buf.insert(buf, shown));
     match is_whole {
         true => Ok(()),
         false => draw_rest_later(buf, id),
@@ -222,12 +241,23 @@ fn places(all: &[HunkView]) -> Vec<String> {
 
 fn draw_rest_later(buf: i32, id: u64) -> mlua::Result<()> {
     defer::after("review rest", Duration::from_millis(1), move || {
-        let all = with(|reviews| {
-            let shown = reviews.by_buf.get(&buf)?;
-            // A later drawing defers its own rest.
-            (shown.id == id).then(|| Rc::clone(&shown.all))
+        // A later drawing defers its own rest, and another text gets one.
+        let is_it = |shown: &Shown| shown.id == id;
+        let tick = with(|reviews| {
+            reviews
+                .by_buf
+                .get(&buf)
+                .filter(|it| is_it(it))
+                .map(|it| it.tick)
         });
-        all.map_or(Ok(()), |all| draw(buf, all))
+        if tick.is_none() || tick != Some(api("nvim_buf_get_changedtick", buf)?) {
+            return Ok(());
+        }
+        let canvas = Canvas::of(buf, nvim::namespace("acp_review")?)?;
+        let shown = with(|reviews| reviews.by_buf.remove(&buf));
+        shown.map_or(Ok(()), |shown| {
+            draw_rest(buf, &canvas, shown, Instant::now())
+        })
     })
 }
 

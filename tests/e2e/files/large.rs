@@ -90,3 +90,27 @@ fn a_thousand_hunks_are_all_shown_and_follow_the_text() {
     wait_hunks(&nvim, json!([]));
     nvim.quit();
 }
+
+#[test]
+fn ten_thousand_hunks_are_all_drawn() {
+    const COUNT: usize = 10_000;
+    let text =
+        |changed: &str| -> String { (0..COUNT).map(|n| format!("{n}\n{changed}\n")).collect() };
+    let script = Script::new().writes("a.txt", &text("new")).done();
+    let project = Project::new()
+        .file("a.txt", text("old"))
+        .agent("agent", &script);
+    let nvim = start(project, "a.txt");
+    last_turn(&nvim);
+    // Each has a label.
+    nvim.wait("all hunks", || {
+        let drawn = nvim.lua(
+            "local space = vim.api.nvim_get_namespaces().acp_review
+            local opts = { details = true, type = 'virt_text' }
+            return #vim.api.nvim_buf_get_extmarks(0, space, 0, -1, opts)",
+            (),
+        );
+        drawn == COUNT
+    });
+    nvim.quit();
+}
