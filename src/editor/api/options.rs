@@ -32,12 +32,17 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     };
     module.set("set_option", function("set_option", set)?)?;
     let remembered = |(session, values): (u32, Option<Table>)| {
-        let values = values.map_or_else(|| Ok(Defaults::default()), |values| defaults(&values))?;
+        let read = values.map_or_else(|| Ok(Defaults::default()), |values| defaults(&values));
+        // The prompts wait for it, whatever it is.
+        let (values, result) = match read {
+            Ok(values) => (values, Ok(())),
+            Err(why) => (Defaults::default(), Err(why)),
+        };
         send(Event::Session(SessionEvent::Remembered {
             session: SessionKey(session),
             values: Box::new(values),
         }));
-        Ok(())
+        result
     };
     module.set("remembered", function("remembered", remembered)?)?;
     let next = |session: Option<u32>| {
