@@ -180,12 +180,23 @@ impl Reader {
         let length = table.raw_len();
         let mut keys: Vec<Key> = Vec::new();
         let mut is_list = true;
-        for pair in table.pairs::<Value, Value>() {
-            let (key, _) = pair.map_err(|error| nvim::message(&error))?;
+        let mut take = |key: &Value| -> Result<(), String> {
             self.pay(8)?;
-            is_list &= index_of(&key).is_some_and(|index| index <= length);
-            keys.push(self.key(&key)?);
-        }
+            is_list &= index_of(key).is_some_and(|index| index <= length);
+            keys.push(self.key(key)?);
+            Ok(())
+        };
+        // `pairs` passes each key back to Lua, where a float that mlua has rounded is no key, and
+        // that error is caught by nothing.
+        let mut wrong = Ok(());
+        let all = table.for_each(|key: Value, _: Value| {
+            if wrong.is_ok() {
+                wrong = take(&key);
+            }
+            Ok(())
+        });
+        all.map_err(|error| nvim::message(&error))?;
+        wrong?;
         if keys.is_empty() {
             return Ok(self.empty(table, role));
         }

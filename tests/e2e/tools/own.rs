@@ -85,6 +85,21 @@ fn a_result_has_as_many_fields_as_its_tool_likes() {
 }
 
 #[test]
+fn a_result_with_an_odd_number_as_a_key_is_answered() {
+    let nvim = start(project());
+    define(
+        &nvim,
+        "name = 'odd', description = 'Returns an odd key.', read_only = true,
+        handler = function() return { [1e-20] = 1, [-0.5] = 2, [2^60] = 3, b = 4 } end",
+    );
+    let client = Client::start(&nvim, &server(&nvim));
+    let fields = &client.call(&nvim, "odd", &json!({}))["structuredContent"];
+    assert_eq!(fields["b"], 4);
+    assert_eq!(fields["-0.5"], 2);
+    nvim.quit();
+}
+
+#[test]
 fn a_tool_with_effects_is_allowed_once_or_always() {
     let nvim = start(project());
     define(&nvim, COUNT);
