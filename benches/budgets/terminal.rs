@@ -31,6 +31,7 @@ fn output() -> String {
 
 /// A command in a visible terminal that waits for [`Chat::signal`] `run`.
 struct Shown {
+    client: Client,
     chat: Chat,
 }
 
@@ -58,8 +59,8 @@ impl Shown {
             }
             Client::Floor => {
                 chat.wait_end("turn");
-                let open =
-                    "vim.cmd.new(); vim.fn.termopen({ 'sh', '-c', ... }); vim.cmd('normal! G')";
+                let open = "vim.cmd.new(); vim.fn.termopen({ 'sh', '-c', ... }, \
+                            { on_exit = function() vim.g.ended = true end }); vim.cmd('normal! G')";
                 chat.nvim.lua(open, [command]);
             }
         }
@@ -67,7 +68,7 @@ impl Shown {
         chat.nvim.cmd("topleft 5new");
         chat.nvim.keys("iabc");
         probe::rest(chat.nvim.pid());
-        Self { chat }
+        Self { client, chat }
     }
 
     fn run(&self) {
@@ -75,11 +76,13 @@ impl Shown {
     }
 
     fn wait_end(&self) {
-        // Neovim's own terminal may lose the end of a fast command's output.
-        self.chat.wait("the end of the command", || {
-            let screen = self.chat.nvim.screen();
-            screen.has("END-OF-command") || screen.has("Process exited")
-        });
+        let nvim = &self.chat.nvim;
+        self.chat
+            .wait("the end of the command", || match self.client {
+                Client::Ours => nvim.screen().has("END-OF-command"),
+                // Neovim's own terminal may lose the end of a fast command's output.
+                Client::Floor => nvim.lua("return vim.g.ended == true", ()) == true,
+            });
     }
 
     /// Returns the median and p99 latency of many keys.

@@ -1,20 +1,7 @@
 --- The schema of `permissions.rules`: what a rule has, and which rules mean nothing.
 
 local field = require("acp.schema.field")
-
---- The protocol's kinds of tool calls.
-local kinds = {
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "switch_mode",
-  "other",
-}
+local kinds = require("acp.kinds")
 
 --- The kinds that a `path` may allow, because they act only on the paths they name.
 local by_path = { "read", "edit", "delete", "move", "search", "other" }

@@ -3,20 +3,9 @@
 --- Invariant: the first error is reported with its path in the spec and the expected value. The
 --- library checks whether `parameters` is a valid JSON Schema.
 
-local M = {}
+local kinds = require("acp.kinds")
 
---- The protocol's kinds of tool calls.
-M.kinds = {
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "other",
-}
+local M = {}
 
 M.permissions = { "allow", "ask", "reject" }
 
@@ -78,9 +67,9 @@ local fields = {
   },
   {
     "kind",
-    one_of(M.kinds) .. ", or nil",
+    one_of(kinds) .. ", or nil",
     function(value)
-      return vim.tbl_contains(M.kinds, value)
+      return vim.tbl_contains(kinds, value)
     end,
   },
   {

@@ -26,7 +26,7 @@ local M = {}
 ---@field handler fun(args: table, ctx: acp.ToolContext, done: fun(result?: any, why?: string)): any, string?
 
 ---@alias acp.ToolPermission "allow"|"ask"|"reject"
----@alias acp.ToolKind "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"other"
+---@alias acp.ToolKind "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"
 
 --- Information on a tool.
 ---@class acp.ToolInfo

@@ -26,9 +26,9 @@ impl Default for Limits {
 /// One process of an agent.
 #[derive(Debug)]
 pub struct Agent {
-    pub spec: AgentSpec,
-    pub state: AgentState,
-    pub info: Option<Initialized>,
+    pub(super) spec: AgentSpec,
+    pub(super) state: AgentState,
+    pub(super) info: Option<Initialized>,
     /// The client's requests without a response.
     pub(super) pending: HashMap<u64, Call>,
     /// The client's cancelled requests, which may still be answered.
@@ -55,6 +55,18 @@ impl Agent {
             early_permissions: Vec::new(),
             subagents: SubAgents::default(),
         }
+    }
+
+    pub(crate) fn spec(&self) -> &AgentSpec {
+        &self.spec
+    }
+
+    pub(crate) fn state(&self) -> AgentState {
+        self.state
+    }
+
+    pub(crate) fn info(&self) -> Option<&Initialized> {
+        self.info.as_ref()
     }
 
     #[cfg(test)]

@@ -50,8 +50,8 @@ impl Model {
         let Some(gone) = self.conversation.agent(agent) else {
             return;
         };
-        let name = gone.spec.name.clone();
-        if gone.state == AgentState::Leaving {
+        let name = gone.spec().name.clone();
+        if gone.state() == AgentState::Leaving {
             let text = format!("The agent \"{name}\" has ended ({status}).");
             self.bury(agent, &status, Level::Info, text, fx);
             return;
@@ -107,7 +107,7 @@ impl Model {
             self.leave(key, fx);
             fx.push(emit(Announcement::AgentExited {
                 session: key,
-                agent: gone.spec.name.clone(),
+                agent: gone.spec().name.clone(),
                 status: status.to_owned(),
             }));
         }
@@ -254,7 +254,7 @@ impl Model {
             return self.conversation.limit(agent, id, fx);
         }
         let name = self.conversation.agent(agent);
-        let name = name.map(|agent| agent.spec.name.clone());
+        let name = name.map(|agent| agent.spec().name.clone());
         let text = format!(
             "The agent \"{}\" has not answered {} for {} seconds",
             name.unwrap_or_default(),

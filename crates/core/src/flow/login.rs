@@ -71,7 +71,7 @@ impl Model {
             return fx.push(notify(Level::Warn, text));
         };
         let state = self.conversation.agent(agent);
-        if state.is_none_or(|agent| agent.state != AgentState::Ready) {
+        if state.is_none_or(|agent| agent.state() != AgentState::Ready) {
             let text = format!("The agent \"{name}\" is still starting.");
             return fx.push(notify(Level::Warn, text));
         }

@@ -40,9 +40,9 @@ impl Model {
 
     fn agent_info(&self, key: AgentKey, agent: &Agent) -> AgentInfo {
         AgentInfo {
-            spec: agent.spec.clone(),
-            state: agent.state,
-            info: agent.info.clone(),
+            spec: agent.spec().clone(),
+            state: agent.state(),
+            info: agent.info().cloned(),
             sessions: self.conversation.sessions_of(key),
         }
     }

@@ -60,7 +60,7 @@ pub fn check_model(model: &Model) {
                 Some(prompt) => {
                     let mut fetched = prompt.along().filter_map(Attachment::asked);
                     model.workspace.awaits_checkpoint(key)
-                        || agent.state == AgentState::Leaving
+                        || agent.state() == AgentState::Leaving
                         || fetched.any(|id| model.conversation.jobs().is_fetching(id))
                 }
                 None => {
@@ -96,7 +96,7 @@ fn check_openings(model: &Model) {
         for (agent, state) in model.conversation.agents() {
             let is_its = session.is_served_by(agent);
             // Answers of an agent that is shutting down are ignored.
-            if state.state != AgentState::Leaving {
+            if state.state() != AgentState::Leaving {
                 let calls = state.pending().values();
                 let asked = calls.filter(|call| call.opens() == Some(key)).count();
                 let want = usize::from(is_its && session.is_asked_for());

@@ -272,7 +272,7 @@ fn a_key_is_passed_to_new_and_later_processes() {
             .conversation
             .agent(A2)
             .unwrap()
-            .spec
+            .spec()
             .env
             .contains(&key)
     );
