@@ -302,7 +302,12 @@ pub(super) fn gone(buf: i32) -> mlua::Result<()> {
     let scope = Scope::Buffer(buf);
     let id = autocmd::on("file gone", &["FileChangedShell"], scope, nothing)?;
     let command = format!("silent checktime {buf}");
+    let set_modified = move |to: bool| silenced(|| nvim::set_buf_option(buf, "modified", to));
+    let was_modified: bool = nvim::buf_option(buf, "modified")?;
+    // A file that is back is not read: it comes with a report, and reading a pipe never ends.
+    set_modified(true)?;
     let result = nested(move || api("nvim_command", command.as_str()));
+    set_modified(was_modified)?;
     autocmd::remove(id)?;
     result
 }

@@ -34,6 +34,25 @@ fn acp_chat_opens_and_then_focuses() {
 }
 
 #[test]
+fn a_filetype_autocommand_finds_the_windows_of_the_chat() {
+    let number = "autocmd FileType acp-chat,acp-input setlocal number";
+    let nvim = talk::project(&[]).before(number).start();
+    nvim.cmd("AcpChat");
+    let is_numbered = "local shown = {}
+        for _, win in ipairs(vim.api.nvim_list_wins()) do
+          shown[vim.bo[vim.api.nvim_win_get_buf(win)].filetype] = vim.wo[win].number
+        end
+        return shown";
+    let numbered = || nvim.lua(is_numbered, ());
+    nvim.wait("the autocommand", || {
+        numbered() == json!({ "": false, "acp-chat": true, "acp-input": true })
+    });
+    wait_phase(&nvim, "idle");
+    assert_eq!(here(&nvim), "acp-input");
+    nvim.quit();
+}
+
+#[test]
 fn another_tab_shows_the_same_session() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");

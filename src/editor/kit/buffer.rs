@@ -14,14 +14,23 @@ use acp_core::spine::view::Line;
 
 /// Creates a buffer without a file, which is hidden when its last window closes.
 ///
-/// An empty `name` or `filetype` is not set; a name must be free, see [`free_name`].
+/// An empty `name` or `filetype` is not set; a name must be free, see [`free_name`]. The event
+/// `FileType` follows soon: Neovim then looks for plugins in all folders of 'runtimepath', and
+/// windows need not wait for that.
 pub fn scratch(name: &str, filetype: &str) -> mlua::Result<i32> {
     let buf: i32 = api("nvim_create_buf", (false, true))?;
     if !name.is_empty() {
         api::<()>("nvim_buf_set_name", (buf, name))?;
     }
     if !filetype.is_empty() {
-        nvim::set_buf_option(buf, "filetype", filetype)?;
+        let set = move |filetype: &str| nvim::set_buf_option(buf, "filetype", filetype);
+        autocmd::silenced(|| set(filetype))?;
+        let filetype = filetype.to_owned();
+        defer::soon("filetype", move || match is_valid(buf)? {
+            // Setting it again triggers the event.
+            true => set(&filetype),
+            false => Ok(()),
+        })?;
     }
     Ok(buf)
 }

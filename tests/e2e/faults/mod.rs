@@ -18,7 +18,7 @@ use serde_json::json;
 use strikes::{FAULTS, Fault};
 use works::Work;
 
-use super::files::{go_on, open, prompt, wait_pause};
+use super::files::{go_on, hunks, open, prompt, wait_pause};
 use super::harness::{Nvim, Project, procs};
 use super::killed::{Random, type_and_rest};
 use super::review::wait_window_closed;
@@ -126,6 +126,9 @@ impl Run {
             nvim.keys("3G");
             type_and_rest(&nvim, MINE);
         }
+        // Lua reads a module when it is first used, which needs a descriptor.
+        hunks(&nvim);
+        nvim.lua("require('acp').permission.list()", ());
         let mut agents = nvim.children();
         agents.retain(|child| child.command.contains("acp-scripted"));
         let agent = agents.first().expect("the agent").pid;

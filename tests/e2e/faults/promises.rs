@@ -1,7 +1,6 @@
 //! What holds after each cell, whatever was under way and went wrong.
 
 use super::*;
-use crate::files::hunks;
 
 /// Returns a text without the user's and the other program's lines, of which there is at most one.
 fn without_additions(text: &str) -> String {
@@ -24,14 +23,21 @@ fn is_old(text: &str) -> bool {
 /// Returns the text of the open file's buffer.
 #[track_caller]
 fn buffer(nvim: &Nvim) -> String {
-    let number = nvim.lua("return vim.fn.bufnr(...)", (format!("{OPEN}$"),));
+    // A file that took the place of a folder of this name counts as moved there.
+    let names = [format!("{OPEN}$"), format!("{OPEN}/part$")];
+    let find = "local file, moved = ...
+        local buf = vim.fn.bufnr(file)
+        return buf ~= -1 and buf or vim.fn.bufnr(moved)";
+    let number = nvim.lua(find, names);
     let lines = nvim.buf_lines(number.as_i64().expect("a buffer"));
     lines.join("\n") + "\n"
 }
 
 fn on_disk(nvim: &Nvim, path: &str) -> String {
-    let bytes = std::fs::read(nvim.project.path(path)).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    let path = nvim.project.path(path);
+    // A pipe without a writer would block.
+    let bytes = path.is_file().then(|| std::fs::read(path).ok()).flatten();
+    String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
 }
 
 /// Returns whether these files, the open one and the closed one are as before the turn.
@@ -69,9 +75,7 @@ fn of_the_user(nvim: &Nvim, cell: Cell) {
     if is_there != cell.work.has_typed() {
         nvim.fail(&format!("the user's line is in the buffer {count} times"));
     }
-    // Until it is rejected, unsaved text stands beside that of a file that was gone and came back.
-    let is_in_parts = cell.fault == Fault::FileReplaced && cell.work.has_typed();
-    if !is_in_parts && !is_whole(&text) {
+    if !is_whole(&text) {
         nvim.fail(&format!("the buffer is no version: {text}"));
     }
 }

@@ -7,7 +7,7 @@ use super::ondisk::{
     PLACES, Place, check_hunks, check_settled, check_whole, decide, disk, running, shell, travels,
     types, writes,
 };
-use super::world::{S1, World};
+use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope};
 use crate::spine::project::Whole;
@@ -189,6 +189,24 @@ fn unsaved_lines_stay_in_a_deleted_files_buffer() {
 }
 
 #[test]
+fn a_file_that_is_gone_and_back_stands_once_in_a_buffer_with_unsaved_lines() {
+    for text in ["a\nb\nc\n", "a\nb\nC\n"] {
+        let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+        types(&mut w, 1, 1, &["typed"]);
+        shell(&mut w, |disk| disk.removes(F));
+        assert_eq!(w.buffer(F), "a\ntyped\nc\n");
+        shell(&mut w, |disk| disk.put(F, text));
+        assert_eq!(w.buffer(F), text.replace('b', "typed"));
+        w.ends_turn("end_turn");
+        // The conflict of the deletion first, then what it hides.
+        reject(&mut w);
+        reject(&mut w);
+        assert_eq!(w.buffer(F), "a\ntyped\nc\n");
+        check_settled(&w);
+    }
+}
+
+#[test]
 fn a_moved_files_review_and_buffer_follow_it_and_return() {
     for place in PLACES {
         let moved = || {
@@ -338,6 +356,27 @@ fn a_file_whose_earlier_content_is_unknown_is_not_emptied() {
     assert_eq!(disk(&w).as_deref(), Some("two\n"));
     accept(&mut w);
     check_settled(&w);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_for_a_moment_stays_under_review() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        w.holds(Part::Watcher);
+        writes(&mut w, "1", "a\nX\n");
+        w.disk.closed.insert(F.into());
+        w.disk.broken.insert(F.into());
+        w.goes_on();
+        writes(&mut w, "2", "a\nY\n");
+        w.disk.closed.clear();
+        w.disk.broken.clear();
+        writes(&mut w, "3", "a\nZ\n");
+        w.ends_turn("end_turn");
+        check_hunks(&w, &[(1, "b", "Z")]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        check_settled(&w);
+    }
 }
 
 #[test]

@@ -51,7 +51,8 @@ pub(super) enum Need {
 pub(super) struct Reads {
     /// `None` where the file no longer exists.
     pub(super) entries: Vec<(FoundFile, Option<Entry>)>,
-    /// Files that were written to since they were seen.
+    /// Files that were written to since they were seen, or that the system could not read now, to be
+    /// looked at again.
     pub(super) torn: HashSet<PathBuf>,
     /// The first reason why a content could not be stored.
     pub(super) trouble: Option<String>,
@@ -61,7 +62,7 @@ pub(super) struct Reads {
 enum Problem {
     /// Its content could not be stored.
     Trouble(io::Error),
-    /// It was written to since it was seen.
+    /// It was written to since it was seen, or the system could not read it now.
     Torn(PathBuf),
 }
 
@@ -145,10 +146,14 @@ fn read(root: &Path, wanted: &Wanted, store: &Store, report: &impl Fn(Problem)) 
                 kept(&bytes, store, report)
             }
             Err(error) if is_missing(&error) => return None,
-            Err(error) => What::Unreadable(match error.kind() {
-                io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-                _ => error.to_string(),
-            }),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                What::Unreadable("permission denied".to_owned())
+            }
+            Err(error) => {
+                // Descriptors or memory may have run out, so that its content is not forgotten yet.
+                report(Problem::Torn(wanted.seen.path.clone()));
+                What::Unreadable(error.to_string())
+            }
         }
     };
     Some(Entry {
@@ -304,6 +309,26 @@ mod tests {
         assert_eq!(torn(), HashSet::new());
         fs::write(&path, "").expect("it can be truncated");
         assert_eq!(torn(), HashSet::from(["a".into()]));
+    }
+
+    /// Reading `/proc/self/mem` fails, although the permissions allow it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_the_system_cannot_read_now_is_looked_at_again() {
+        let root = Path::new("/proc/self");
+        let wanted = Wanted {
+            seen: FoundFile {
+                path: "mem".into(),
+                stat: Stat::of(&fs::metadata(root.join("mem")).expect("it is there")),
+                is_link: false,
+                is_shared: false,
+            },
+            need: Need::Content,
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::new(folder.path(), Limits::default());
+        let reads = read_all(root, vec![wanted], &store);
+        assert_eq!(reads.torn, HashSet::from(["mem".into()]));
     }
 
     #[test]

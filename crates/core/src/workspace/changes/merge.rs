@@ -27,6 +27,9 @@ pub(crate) struct DiskMerge {
     /// The text of the buffer.
     ours: Text,
     theirs: Text,
+    /// The base of the next merge: the text on disk. Of a file that is gone, it is what the buffer
+    /// has kept, so that this is not added again when the file comes back.
+    next_base: Text,
     conflicts: Vec<Conflict>,
     /// The stamp of the buffer's saved file when the merge began.
     over: Option<Stamp>,
@@ -58,6 +61,11 @@ impl DiskMerge {
                 format: document.reads(content).format,
             },
         };
+        let mut next_base = theirs.clone();
+        if disk.content.is_none() {
+            next_base.clone_from(&base);
+            advance(&mut next_base, ours, &merged);
+        }
         let edit = BufferEdit::new(buf, document, edits, save);
         let over = document.stamp;
         let merge = Self {
@@ -67,6 +75,7 @@ impl DiskMerge {
             base,
             ours: ours.clone(),
             theirs,
+            next_base,
             conflicts,
             over,
         };
@@ -105,14 +114,14 @@ impl Workspace {
         let DiskMerge {
             buf,
             disk,
-            theirs,
+            next_base,
             conflicts,
             ..
         } = merge;
         self.offer_disk(&path, conflicts, fx);
         if !was_saved {
             // This holds even if the disk has changed again: the buffer contains its previous text.
-            self.documents.set_disk(buf, theirs, disk.stamp);
+            self.documents.set_disk(buf, next_base, disk.stamp);
         }
         !is_stale && !was_saved
     }
