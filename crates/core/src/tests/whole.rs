@@ -426,6 +426,32 @@ fn a_file_deleted_by_others_has_no_pending_change() {
 }
 
 #[test]
+fn a_file_that_others_make_unreadable_stays_under_review() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        writes(&mut w, "1", "a\nB\n");
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| {
+            disk.chmods(F, 0o000);
+            disk.closed.insert(F.into());
+            disk.broken.insert(F.into());
+        });
+        check_hunks(&w, &[(1, "b", "B")]);
+        shell(&mut w, |disk| {
+            disk.chmods(F, 0o600);
+            disk.closed.clear();
+            disk.broken.clear();
+        });
+        check_hunks(&w, &[(1, "b", "B")]);
+        check_whole(&w, F, &[]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_eq!(mode(&w), Some(0o600), "{place:?}");
+        check_settled(&w);
+    }
+}
+
+#[test]
 fn a_deleted_and_recreated_file_is_one_change() {
     for place in PLACES {
         let mut w = running(place, Some("a\nb\n"));

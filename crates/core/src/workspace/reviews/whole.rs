@@ -135,6 +135,16 @@ impl FileReview {
         if before.has_other_mode(&after) && self.now.mode != after.mode {
             self.origin.mode = after.mode;
         }
+        if let Body::Unreadable(_) = after.body {
+            // Nothing says that the content has changed: what was pending still is.
+            let body = self.now.body.clone();
+            self.now = FileState {
+                body,
+                stamp: None,
+                ..after
+            };
+            return;
+        }
         if std::mem::discriminant(&self.now.body) != std::mem::discriminant(&after.body) {
             // Another author created, deleted or overwrote the file, so this change is not pending.
             // If the text returns, so does its earlier state.
