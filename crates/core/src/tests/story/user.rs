@@ -155,8 +155,36 @@ impl Story {
         self.decided(Event::Review(ReviewEvent::Decide { action, scope }));
     }
 
+    /// Returns the lines, by file, that proposals would delete and the user has not decided about.
+    fn proposed(&self) -> BTreeSet<(usize, String)> {
+        let files = self.w.model.workspace.proposals().files();
+        let lines = files.flat_map(|(_, _, proposal)| {
+            let number = FILES
+                .iter()
+                .position(|file| proposal.path == PathBuf::from(file));
+            let pending = proposal.hunks.iter().filter(|hunk| hunk.choice.is_none());
+            let lines = pending.flat_map(|hunk| hunk.old.clone());
+            // The link is another name of the first file.
+            lines.map(move |line| (number.unwrap_or(0), line))
+        });
+        lines.collect()
+    }
+
     /// The user decides about agents' changes in any file.
     fn decided(&mut self, event: Event) {
+        let accept = ReviewAction::Accept;
+        let accepts = matches!(&event, Event::Review(ReviewEvent::Decide { action, .. }) if *action == accept);
+        let proposed = self.proposed();
+        self.decides(event);
+        if accepts {
+            // The agent's write will delete them, as the user has accepted.
+            for (file, line) in proposed.difference(&self.proposed()) {
+                self.typed.entry(*file).or_default().remove(line);
+            }
+        }
+    }
+
+    fn decides(&mut self, event: Event) {
         let lines = Self::base_lines;
         self.willed(0, lines, |life| {
             life.willed(1, lines, |life| {
