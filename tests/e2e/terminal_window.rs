@@ -130,6 +130,14 @@ fn output_is_shown_in_colour_while_the_command_runs() {
 }
 
 #[test]
+fn a_repetition_of_no_character_does_not_hang_neovim() {
+    let nvim = running(|project| project, "printf '\\033[5b\\033[31mend\\n'");
+    nvim.cmd("Acp terminal");
+    wait_shown(&nvim, "end");
+    nvim.quit();
+}
+
+#[test]
 fn without_a_terminal_there_is_a_message_and_several_are_a_list() {
     let second = runs("echo two; sleep 1000");
     let [wait, awaited] = ended();

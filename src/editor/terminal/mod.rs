@@ -149,6 +149,10 @@ fn create(info: &TerminalInfo) -> mlua::Result<()> {
     Ok(())
 }
 
+/// A character, erased at once. An escape code that repeats the last character, sent before any
+/// character, keeps Neovim in an endless loop.
+const FIRST: &str = " \r\x1b[K";
+
 /// Turns a buffer into a terminal and returns the channel that feeds it.
 fn begin(key: TerminalKey, buf: i32) -> mlua::Result<i64> {
     let on_input = guard::callback(
@@ -158,7 +162,8 @@ fn begin(key: TerminalKey, buf: i32) -> mlua::Result<i64> {
         },
     )?;
     let opts = nvim::table([("on_input", Value::Function(on_input))])?;
-    let channel = api("nvim_open_term", (buf, opts))?;
+    let channel: i64 = api("nvim_open_term", (buf, opts))?;
+    api::<()>("nvim_chan_send", (channel, FIRST))?;
     nvim::set_buf_option(buf, "scrollback", SCROLLBACK)?;
     Ok(channel)
 }

@@ -4,9 +4,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::json;
 
-use super::super::files::{Script, check_bytes, hunks, start, turn, wait_hunks, wait_lines};
+use super::super::files::{
+    Script, check_bytes, hunks, prompt, start, touch, turn, wait_hunks, wait_lines,
+};
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
+use crate::review::wait_window_closed;
 
 /// Returns the names of all file buffers, listed or not, and the alternate buffer's.
 fn buffers(nvim: &Nvim) -> serde_json::Value {
@@ -173,6 +176,53 @@ fn a_file_moved_over_another_open_one_loses_neither_text() {
     nvim.cmd("buffer b.txt");
     assert!(nvim.buf_lines(0).contains(&"mine".to_owned()));
     door.nvim.quit();
+}
+
+/// Has the agent put a link in the place of a file and write through it; the user rejects all.
+#[track_caller]
+fn check_replaced_by_link(shown: &str) {
+    let script = Script::new()
+        .step(json!({ "shell": "mv a.txt real.txt; ln -s real.txt a.txt" }))
+        .step(json!({ "signal_file": "${script_dir}/linked" }))
+        .step(json!({ "wait_file": "${script_dir}/go" }))
+        .writes("a.txt", "one\nTWO\nthree\n")
+        .done();
+    let project = Project::new()
+        .file("a.txt", "one\ntwo\nthree\n")
+        .config("log_level", json!("debug"))
+        .agent("agent", &script);
+    let nvim = start(project, shown);
+    let folder = nvim.project.root().join("agents");
+    prompt(&nvim);
+    nvim.wait("the link", || folder.join("linked").exists());
+    nvim.wait("the link to be under review", || {
+        nvim.lua("return require('acp').status().review.files", ()) == 2
+    });
+    touch(&folder.join("go"), "");
+    nvim.wait_script("agent");
+    wait_window_closed(&nvim);
+    nvim.cmd("Acp reject all");
+    let place = |name| nvim.project.path(name);
+    nvim.wait("the file as it was", || {
+        let is_link = place("a.txt").is_symlink();
+        !is_link && std::fs::read_to_string(place("a.txt")).is_ok_and(|now| now.contains("two"))
+    });
+    nvim.wait("the target to be gone", || !place("real.txt").exists());
+    nvim.wait("the end of the review", || {
+        nvim.lua("return require('acp').status().review.files", ()) == 0
+    });
+    check_bytes(&nvim, "a.txt", "one\ntwo\nthree\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_file_replaced_by_a_link_is_restored_with_its_buffer() {
+    check_replaced_by_link("a.txt");
+}
+
+#[test]
+fn a_file_replaced_by_a_link_is_restored_without_a_buffer() {
+    check_replaced_by_link("");
 }
 
 #[test]

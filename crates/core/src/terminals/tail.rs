@@ -1,7 +1,8 @@
 //! The end of a command's raw output, for windows that follow it.
 //!
 //! Invariants: memory is bounded; a reader gets each byte once and in order, or learns that it must
-//! start again; if output is missing before a read, the read begins with a line.
+//! start again; if output is missing before a read, the read begins with a line; no code in it sets
+//! the user's clipboard.
 
 /// Maximum size kept for the screen.
 pub const TAIL: usize = 1 << 20;
@@ -9,16 +10,71 @@ pub const TAIL: usize = 1 << 20;
 /// Maximum size kept of an old terminal that has ended, when there are many.
 const REST: usize = 64 * 1024;
 
+/// Turns the code that sets the clipboard (OSC 52) into one that terminals ignore: a window that
+/// shows the output would set it, and again each time it is opened.
+#[derive(Debug, Default)]
+struct Disarm {
+    seen: Seen,
+    /// It has changed a byte.
+    is_used: bool,
+}
+
+/// The part of the code that has been read; zeros before its number count for nothing.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    #[default]
+    Nothing,
+    Escape,
+    Begin,
+    Five,
+}
+
+impl Disarm {
+    fn apply(&mut self, bytes: &mut [u8]) {
+        let mut at = 0;
+        while let Some(rest) = bytes.get_mut(at..) {
+            if self.seen == Seen::Nothing {
+                at += match memchr::memchr(b'\x1b', rest) {
+                    Some(escape) => escape + 1,
+                    None => return,
+                };
+                self.seen = Seen::Escape;
+                continue;
+            }
+            let Some(byte) = rest.first_mut() else {
+                return;
+            };
+            at += 1;
+            self.seen = match (self.seen, *byte) {
+                (_, b'\x1b') => Seen::Escape,
+                (_, b'\x07' | b'\x18' | b'\x1a') => Seen::Nothing,
+                // Terminals carry out these within a code.
+                (seen, ..b' ' | b'\x7f') => seen,
+                (Seen::Escape, b']') | (Seen::Begin, b'0') => Seen::Begin,
+                (Seen::Begin, b'5') => Seen::Five,
+                (Seen::Five, b'2') => {
+                    *byte = b'9';
+                    self.is_used = true;
+                    Seen::Nothing
+                }
+                _ => Seen::Nothing,
+            };
+        }
+    }
+}
+
 /// The last bytes of the output, numbered from the first byte ever printed.
 #[derive(Debug, Default)]
 pub struct Tail {
     bytes: Vec<u8>,
     /// Number of the first byte kept.
     start: u64,
+    disarm: Disarm,
 }
 
 impl Tail {
     pub fn push(&mut self, bytes: &[u8]) {
+        let before = self.bytes.len();
         // Copies only the end of a chunk larger than the limit.
         if let Some(skipped) = bytes.len().checked_sub(TAIL)
             && skipped > 0
@@ -27,9 +83,12 @@ impl Tail {
             self.bytes.clear();
             self.bytes
                 .extend_from_slice(bytes.get(skipped..).unwrap_or_default());
+            self.disarm.apply(&mut self.bytes);
             return;
         }
         self.bytes.extend_from_slice(bytes);
+        let new = self.bytes.get_mut(before..).unwrap_or_default();
+        self.disarm.apply(new);
         if self.bytes.len() > TAIL + TAIL / 4 {
             self.keep(TAIL);
         }
@@ -89,8 +148,16 @@ impl Tail {
         let Ok(end) = usize::try_from(self.end()) else {
             return false;
         };
+        if end == 0 || text.len() <= end {
+            return false;
+        }
         let start = end - self.bytes.len();
-        end > 0 && text.len() > end && text.get(start..end) == Some(&self.bytes)
+        if !self.disarm.is_used {
+            return text.get(start..end) == Some(&self.bytes);
+        }
+        let mut text = text.get(..end).unwrap_or_default().to_vec();
+        Disarm::default().apply(&mut text);
+        text.get(start..) == Some(&self.bytes)
     }
 }
 
@@ -114,6 +181,31 @@ mod tests {
         assert_eq!(tail.read(6, 4), b"");
         assert_eq!((tail.before(0), tail.before(4)), (None, Some(b'd')));
         assert_eq!(tail.begin(100), 0);
+    }
+
+    #[test]
+    fn no_code_sets_the_clipboard() {
+        for code in [
+            "\x1b]52;c;aGFjaw==\x07",
+            "\x1b]\x00052;;YQ==\x1b\\",
+            "\x1b\x1b]5\r2;c;\x07",
+        ] {
+            let output = format!("a\x1b[31m{code}b 52");
+            let code = code.as_bytes();
+            for cut in 0..output.len() {
+                let (one, two) = output.as_bytes().split_at(cut);
+                let mut tail = tail(&[one, two]);
+                let found = tail.read(0, usize::MAX).to_vec();
+                assert_eq!(found.len(), output.len());
+                assert!(found.ends_with(b"b 52") && found.starts_with(b"a\x1b[31m\x1b"));
+                assert!(!found.windows(code.len()).any(|part| part == code));
+                let all = format!("{output}more");
+                assert!(tail.is_begun_by(all.as_bytes()), "sent again");
+                tail.push(b"\x1b]520;x\x07");
+            }
+        }
+        let others = b"\x1b]0;52\x07\x1b]8;;x\x1b\\\x1b[52m]52;c;\x1b5\x1b]152;";
+        assert_eq!(tail(&[others]).read(0, usize::MAX), others);
     }
 
     #[test]

@@ -154,6 +154,24 @@ fn a_buffer_loaded_during_a_decision_gets_the_result() {
 }
 
 #[test]
+fn a_buffer_loaded_as_the_agents_write_ends_has_the_agents_lines() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    holds_news(&mut w);
+    writes(&mut w, "1", "a\nX\n");
+    w.holds(Part::Disk);
+    writes(&mut w, "2", "a\nY\n");
+    disk_works(&mut w);
+    let written = w.disk.work(Path::new(F)).expect("a write");
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.happens(written);
+    check(&w, "a\nY\n", "a\n");
+    w.goes_on();
+    writes(&mut w, "3", "a\nZ\n");
+    check(&w, "a\nZ\n", "a\n");
+    w.skip();
+}
+
+#[test]
 fn a_late_report_does_not_revert_a_ledger() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");

@@ -279,6 +279,22 @@ fn a_changed_mode_is_a_pending_change() {
 }
 
 #[test]
+fn a_mode_that_is_reported_together_with_a_write_of_ours_is_a_pending_change() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        w.holds(Part::Watcher);
+        writes(&mut w, "1", "a\nB\n");
+        w.disk.chmods(F, 0o755);
+        w.ends_turn("end_turn");
+        check_whole(&w, F, &[Whole::Mode(0o644, 0o755)]);
+        reject(&mut w);
+        assert_eq!(mode(&w), Some(0o644), "{place:?}");
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+        check_settled(&w);
+    }
+}
+
+#[test]
 fn changed_line_endings_are_a_pending_change() {
     for place in PLACES {
         for after in ["a\r\nb\r\n", "a\r\nB\r\n"] {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::manifest::Stat;
-use super::reading::is_settled;
+use super::reading::{is_older, is_settled};
 
 /// The parts that the last full comparison did not cover.
 #[derive(Debug, Default)]
@@ -82,7 +82,16 @@ pub(super) struct UnseenBefore {
 impl UnseenBefore {
     /// Returns whether a newly found file existed before the last full look.
     pub(super) fn holds(&self, path: &Path, stat: &Stat) -> bool {
-        is_settled(stat, self.last_look)
-            && self.folders.iter().any(|folder| path.starts_with(folder))
+        is_settled(stat, self.last_look) && self.is_below(path)
+    }
+
+    /// Returns whether a newly found file existed before the last full look, with another content.
+    pub(super) fn held_earlier(&self, path: &Path, stat: &Stat) -> bool {
+        let is_earlier = stat.born.is_some_and(|born| is_older(born, self.last_look));
+        is_earlier && !is_settled(stat, self.last_look) && self.is_below(path)
+    }
+
+    fn is_below(&self, path: &Path) -> bool {
+        self.folders.iter().any(|folder| path.starts_with(folder))
     }
 }

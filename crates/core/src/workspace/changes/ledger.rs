@@ -112,6 +112,7 @@ impl Workspace {
         if let Some(review) = self.reviews.get_mut(&path) {
             match (by, content) {
                 (Some(_), None) => {
+                    review.learn_mode(&change.before);
                     // Writing a file does not set its mode.
                     let mode = change.after.mode;
                     let before = change.before.clone();

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::{Author, Intent, Kind, Landing, Operation};
+use crate::text::Text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LaneId(u64);
@@ -58,6 +59,14 @@ impl FileOps {
         self.lanes(names).any(|lane| {
             let landing = lane.active.as_ref().map(|(_, landing)| landing);
             lane.author.is_some() && landing.is_some_and(Option::is_some)
+        })
+    }
+
+    /// Returns whether an agent's write that is under way leaves a file on disk with this text.
+    pub fn leaves(&self, names: &[PathBuf], text: &Text) -> bool {
+        self.lanes(names).any(|lane| match &lane.active {
+            Some((_, Some(Landing::Saved(saved)))) => saved.leaves(text),
+            _ => false,
         })
     }
 

@@ -146,7 +146,10 @@ impl Workspace {
                 &opens.base,
                 opens.origin,
             );
-            review.now.body = opens.now.unwrap_or(review.now.body.clone());
+            // A write through a link leaves the link.
+            if let Some(now) = opens.now.filter(|_| !review.is_replaced_by_link()) {
+                review.now.body = now;
+            }
         }
     }
 

@@ -58,6 +58,13 @@ pub(crate) struct Saved {
     formats: (Format, Format),
 }
 
+impl Saved {
+    /// Returns whether the file has this text once it is replaced.
+    pub(crate) fn leaves(&self, text: &Text) -> bool {
+        self.after == *text
+    }
+}
+
 impl Write {
     /// Plans to merge the agent's text into the file's buffer, else into the disk.
     pub(crate) fn plan(&self, mut now: FileNow) -> Plan {
@@ -381,7 +388,7 @@ impl Workspace {
         let review = self
             .reviews
             .begin(&name, &real, write.session, &before, origin);
-        if *review.ledger.current() != before {
+        if *review.ledger.current() != before && *review.ledger.current() != after {
             // Another program has written the file, and its change is not reported yet.
             match by {
                 Some(_) => review.agent_wrote(before.clone()),

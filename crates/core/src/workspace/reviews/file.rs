@@ -166,8 +166,19 @@ impl FileReview {
     pub fn take_note(&mut self, change: &FileChange, by: Option<SessionKey>) {
         let (before, after) = (&change.before, change.after.clone());
         match by {
-            Some(_) => self.now = after,
+            Some(_) => {
+                self.learn_mode(before);
+                self.now = after;
+            }
             None => self.others_left(before, after),
+        }
+    }
+
+    /// Takes the mode from before the agent's first reported change, if the review began with a
+    /// write that does not tell it.
+    pub fn learn_mode(&mut self, before: &FileState) {
+        if self.origin.mode.is_none() && self.now.mode.is_none() {
+            self.origin.mode = before.mode;
         }
     }
 

@@ -63,10 +63,15 @@ impl Workspace {
         if is_read && self.writer_at(&real).is_some() {
             self.changes.is_unsure(&real, &text);
         }
+        // Loaded between the end of an agent's write and the report of it.
+        let is_agents = self.fileops.leaves(&self.names_of(&real), &text);
         if let Some(review) = self.reviews.get_mut(&path)
             && *review.ledger.current() != text
         {
-            review.user_wrote(text);
+            match is_agents {
+                true => review.agent_wrote(text),
+                false => review.user_wrote(text),
+            }
         }
         self.proposals_stale(&path, &real);
         // Needed without a review too: the buffer may show hunks from its earlier name.

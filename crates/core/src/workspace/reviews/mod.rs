@@ -79,8 +79,10 @@ impl Reviews {
 
     /// Returns the present or future name of a file's review, for any name of the file.
     pub fn name_of(&self, path: &Path, real: &Path) -> PathBuf {
-        if self.files.contains_key(path) {
-            return path.to_owned();
+        if let Some(file) = self.files.get(path) {
+            // A file that the agent has replaced by a link is not the link's target.
+            let is_target = file.real != real && file.is_replaced_by_link();
+            return if is_target { real } else { path }.to_owned();
         }
         let is_it = |name: &Path| self.files.get(name).is_some_and(|file| file.real == real);
         let alias = self.aliases.get(real).map(PathBuf::as_path);

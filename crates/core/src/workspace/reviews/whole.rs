@@ -41,6 +41,10 @@ impl FileState {
         self.body == Body::Missing
     }
 
+    pub fn is_link(&self) -> bool {
+        matches!(self.body, Body::Link(_))
+    }
+
     pub fn is_text(&self) -> bool {
         matches!(self.body, Body::Text(_))
     }
@@ -78,6 +82,11 @@ impl FileReview {
     /// Returns whether the agent created the file: rejecting all of it deletes it.
     pub fn is_created(&self) -> bool {
         self.origin.is_missing()
+    }
+
+    /// Returns whether there was a text where there is a link now.
+    pub fn is_replaced_by_link(&self) -> bool {
+        self.origin.is_text() && self.now.is_link()
     }
 
     /// Returns whether a state is already recorded: this client produced it.

@@ -77,6 +77,7 @@ impl Shadow {
         let read = self.read(found, reporting, &mut gone);
         if reporting == Reporting::On {
             self.take_uncopied(&read, &gone);
+            self.note_unseen(&read, &gone, &was_there);
             self.take_from_git(read.iter().map(|(path, _)| path).chain(&gone));
             let mut changes = differences(&self.entries, read.clone(), &gone, &self.store);
             changes.retain(|change| {
@@ -188,6 +189,33 @@ impl Shadow {
                 && known.stat.same_content(&now.stat)
             {
                 known.what = now.what.clone();
+            }
+        }
+    }
+
+    /// Notes, without their content, the files that existed unseen and have changed since: they are
+    /// not new, and a reject must not delete them.
+    fn note_unseen(
+        &mut self,
+        read: &[(PathBuf, Entry)],
+        gone: &[PathBuf],
+        was_there: &UnseenBefore,
+    ) {
+        for (path, entry) in read {
+            let is_moved = |from: &PathBuf| {
+                let known = self.entries.get(from);
+                known.is_some_and(|known| known.stat.same_file(&entry.stat))
+            };
+            let is_unseen = !self.entries.contains_key(path)
+                && was_there.held_earlier(path, &entry.stat)
+                && !gone.iter().any(is_moved);
+            if is_unseen {
+                let what = What::Unreadable("a rule hid it".to_owned());
+                let known = Entry {
+                    what,
+                    ..entry.clone()
+                };
+                self.entries.insert(path.clone(), known);
             }
         }
     }

@@ -146,6 +146,26 @@ fn a_bare_repository_shows_its_worktrees_and_not_itself() {
 }
 
 #[test]
+fn a_file_that_changes_as_it_becomes_visible_is_not_new() {
+    let work = Work::new(&[(".gitignore", "out\n"), ("out/a", "1"), ("b", "2")]);
+    if fs::metadata(work.path("b")).is_ok_and(|meta| meta.created().is_err()) {
+        // This file system does not tell an old file from a new one.
+        return;
+    }
+    work.settle("b");
+    work.opened();
+    work.file("out/a", "one");
+    work.file("out/new", "n");
+    work.file(".gitignore", "");
+    let told = [
+        ".gitignore: \"out\\n\" > \"\"",
+        "out/a: unreadable > \"one\"",
+        "out/new: - > \"n\"",
+    ];
+    assert_eq!(work.changes(), told);
+}
+
+#[test]
 fn files_that_become_visible_are_not_new() {
     let work = Work::new(&[(".gitignore", "out\n"), ("out/a", "1"), ("b", "2")]);
     work.settle("b");

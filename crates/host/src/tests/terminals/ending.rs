@@ -105,7 +105,7 @@ fn an_exit_waits_a_bounded_time_for_a_child_that_holds_the_terminal() {
     // The child and its terminal live on, but no output is reported after the exit.
     let run = Run::with(|config| config.limits.exit_grace = Duration::from_millis(50));
     run.terminal(&format!(
-        "trap '' HUP; (while :; do echo noise; sleep 0.01; done) & echo $!; {}",
+        "trap '' HUP; sh -c 'echo $$; while :; do echo noise; sleep 0.01; done' & {}",
         "while [ ! -e go ]; do sleep 0.01; done"
     ));
     let text = run.printed_until("noise");
