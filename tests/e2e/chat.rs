@@ -233,6 +233,26 @@ fn thoughts_are_folded_in_a_window_that_is_opened_again() {
 }
 
 #[test]
+fn folds_of_an_earlier_window_hide_nothing_that_came_since() {
+    let nvim = talk::start(&[
+        r#"{"tool":{"id":"t1","title":"build","kind":"search","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"one\ntwo\nthree\nfour\nfive\nsix"}}]}}
+{"wait_file":"${cwd}/../go"}
+{"tool_update":{"id":"t1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"one"}}]}}
+{"say":"This must be seen."}"#,
+    ]);
+    talk::prompt(&nvim, "hi");
+    nvim.wait("the fold", || hidden(&nvim).len() == 7);
+    go(&nvim, "acp-input");
+    nvim.keys("q");
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
+    wait_said(&nvim, "This must be seen.");
+    nvim.cmd("AcpChat");
+    nvim.wait_text("This must be seen.");
+    nvim.wait("the fold", || hidden(&nvim) == [4, 5]);
+    nvim.quit();
+}
+
+#[test]
 fn a_deleted_transcript_is_restored_in_full() {
     let nvim = talk::start(&[THOUGHT, r#"{"say":"more"}"#]);
     talk::talk(&nvim, "hi");
