@@ -241,6 +241,22 @@ fn what_goes_on_below_is_marked_and_allowed_only_after_its_end_was_shown() {
 }
 
 #[test]
+fn the_end_of_what_goes_on_below_is_right_above_the_options() {
+    let nvim = start_command(&(0..22).map(|n| format!("echo {n}\n")).collect::<String>());
+    nvim.wait_text("⋯ more below");
+    for keys in ["y", "<C-f>"] {
+        press(&nvim, keys);
+        nvim.wait_text("echo 21");
+        nvim.wait("the options once", || {
+            nvim.screen().text().matches("1 y").count() == 1
+        });
+        nvim.keys("gg");
+        nvim.wait_text("echo 0");
+    }
+    nvim.quit();
+}
+
+#[test]
 fn a_line_higher_than_the_window_is_shown_part_by_part() {
     let nvim = start_command(&format!("echo {} | sh -c evil", "x ".repeat(4000)));
     nvim.wait_text("$ echo x x");
