@@ -189,6 +189,8 @@ fn draw_hint(buf: i32, key: SessionKey, is_here: bool) -> mlua::Result<()> {
         (false, Some(row)) => (row, held_hint()),
         (false, None) => return Ok(()),
     };
+    // It covers the end of a long prompt.
+    let hint = format!("  {hint}");
     buffer::set_hint(buf, "acp_queue", (row, 0), "right_align", hint)
 }
 
@@ -205,7 +207,7 @@ fn hint() -> String {
     let mut hints = Vec::new();
     for (name, word) in [
         ("edit", "edits"),
-        ("remove", "takes out"),
+        ("remove", "removes"),
         ("send", "sends now"),
     ] {
         if let Some(key) = keys::of("queue", name).first() {
