@@ -153,14 +153,14 @@ pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
 /// Goes to the panel of a session, opening it if need be; reports an empty queue.
 pub fn focus(key: SessionKey) -> mlua::Result<()> {
     if waiting(key).is_empty() {
-        return notify(Level::Info, "No prompt waits.");
+        return notify(Level::Info, "No prompts are queued.");
     }
     layout::show(key)?;
     let tab = window::tab()?;
     let buf = panel::buffer(key, Kind::Queue);
     match buf.map_or(Ok(None), |buf| window::showing(buf, tab))? {
         Some(win) => window::go_to(win),
-        None => notify(Level::Warn, "There is no room for the prompts that wait."),
+        None => notify(Level::Warn, "There is no room to show the queued prompts."),
     }
 }
 

@@ -240,7 +240,7 @@ fn frame(question: &QuestionView, rect: Rect, is_here: bool) -> mlua::Result<Fra
         QuestionView::Form(view) => (&view.title, view.waiting, form::hint(&view.ask)),
     };
     let footer = if is_over {
-        " This is asked no more: <Esc> closes it ".to_owned()
+        " This question is over: <Esc> closes it ".to_owned()
     } else if is_here {
         hint
     } else {
