@@ -116,7 +116,7 @@ fn every_kind_of_update_is_shown() {
     check_group(&nvim, "❯", "Special");
     check_group(&nvim, "hi", "Title");
     check_group(&nvim, "∴ Thought", "Folded+Comment");
-    check_group(&nvim, "✓ $", "Folded+DiagnosticOk");
+    check_group(&nvim, "✓ $", "Folded+Added");
     check_group(&nvim, "$", "Folded+Identifier");
     check_group(&nvim, "Plan 1/2", "Title");
     check_group(&nvim, "! First", "DiagnosticWarn");
@@ -305,6 +305,22 @@ fn an_entry_the_user_unfolds_stays_open_when_it_changes() {
     // The same key closes the folds it opened.
     nvim.keys("<CR>");
     nvim.wait("both folds", || hidden(&nvim) == [4, 5, 6, 7, 9, 10, 11]);
+    nvim.quit();
+}
+
+#[test]
+fn what_is_done_or_allowed_is_dark_on_a_light_background() {
+    let nvim = talk::start(&[]);
+    // `DiagnosticOk` is a light green in all of Vim's own colour schemes.
+    nvim.cmd("set background=light | colorscheme morning");
+    for group in ["AcpToolDone", "AcpPlanDone", "AcpAllow"] {
+        let green = "return bit.band(bit.rshift(vim.api.nvim_get_hl(0, { name = ..., link = false }).fg, 8), 255)";
+        let green = nvim.lua(green, (group,));
+        assert!(
+            green.as_u64().is_some_and(|green| green < 128),
+            "{group}: {green}"
+        );
+    }
     nvim.quit();
 }
 

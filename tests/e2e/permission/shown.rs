@@ -23,7 +23,7 @@ fn a_command_is_shown_in_full_with_its_options() {
     insta::assert_snapshot!(nvim.drawn().rows()[10..25].join("\n"));
     let groups = |text: &str| nvim.screen().groups_of(text);
     assert_eq!(groups("$ cargo test --all"), ["NormalFloat+String"]);
-    assert_eq!(groups("1 y  Allow once"), ["NormalFloat+DiagnosticOk"]);
+    assert_eq!(groups("1 y  Allow once"), ["NormalFloat+Added"]);
     assert_eq!(groups("3 n  Reject"), ["NormalFloat+DiagnosticError"]);
     press(&nvim, "y");
     wait_closed(&nvim);
