@@ -309,6 +309,23 @@ local with_bang = {
   export = true,
 }
 
+--- Subcommands that accept no arguments. They act on the current session: a name after them must not
+--- seem to mean another.
+---@type table<string, boolean?>
+local without_arguments = {
+  cancel = true,
+  ["drop-feedback"] = true,
+  log = true,
+  logout = true,
+  permission = true,
+  queue = true,
+  restart = true,
+  review = true,
+  stop = true,
+  undo = true,
+  ["undo-turn"] = true,
+}
+
 --- Returns the lines of a command's range, or nil without one.
 ---@param command vim.api.keyset.create_user_command.command_args
 ---@return acp.Context?
@@ -357,6 +374,8 @@ function M.run(command)
     local run = subcommands[name]
     if run and bang == "!" and not with_bang[name] then
       usage(("`:Acp %s` takes no `!`."):format(name))
+    elseif run and rest ~= "" and without_arguments[name] then
+      usage(("`:Acp %s` takes no argument."):format(name))
     elseif run then
       run({
         args = vim.list_slice(command.fargs, 2),

@@ -222,7 +222,7 @@ end
 --- Completes the input as 'omnifunc': commands after `/`, files and other context after `@`.
 ---@param findstart integer
 ---@param base string
----@return integer|table[]
+---@return integer|table
 function M.complete(findstart, base)
   return require("acp.completion").omnifunc(findstart, base)
 end

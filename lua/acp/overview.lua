@@ -172,8 +172,9 @@ local function draw()
   if #open > 0 and #past_sessions > 0 then
     table.insert(lines, "")
   elseif #open == 0 and list.past and #past_sessions == 0 then
+    local whose = list.opts.agent and " of " .. list.opts.agent or ""
     local where = list.opts.all and "" or " in this project; `:Acp sessions!` lists all projects"
-    table.insert(lines, (" There is no session%s."):format(where))
+    table.insert(lines, (" There is no session%s%s."):format(whose, where))
   end
   for _, past in ipairs(past_sessions) do
     local label = require("acp.sessions").label(past, list.opts.all == true, now)

@@ -9,6 +9,12 @@ use super::kit::window;
 use super::nvim::{self, api};
 use acp_core::spine::view::{ChatOp, FoldState};
 
+/// Removes all folds of a window: Neovim restores those of the buffer's last window, by the line
+/// numbers of that time, and the lines may have changed since.
+pub fn forget(win: i32) -> mlua::Result<()> {
+    window::call(win, || api("nvim_command", "silent! normal! zE"))
+}
+
 /// Creates, opens and closes folds in a window; if `is_following`, the user reads the end.
 pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
     if ops.is_empty() {

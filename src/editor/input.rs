@@ -6,7 +6,7 @@
 use nvim_oxi::mlua;
 
 use super::kit::autocmd::{self, Fired, Scope};
-use super::kit::buffer;
+use super::kit::{buffer, window};
 use super::nvim::{self, api};
 use super::state::{self, send};
 use super::{chat, chats, complete, follow, inputmarks, keymaps, keys, mentions, recall};
@@ -163,7 +163,11 @@ fn placeholder(buf: i32, key: SessionKey) -> mlua::Result<()> {
         if lines.len() > 1 || lines.first().is_some_and(|line| !line.is_empty()) {
             return Ok(());
         }
-        buffer::set_hint(buf, "acp_chat", (0, 0), "overlay", hint)
+        let room = match buffer::here()? == buf {
+            true => window::width(window::here()?)?,
+            false => i64::MAX,
+        };
+        buffer::set_hint(buf, "acp_chat", (0, 0), "overlay", keys::fitted(hint, room))
     };
     let on_change = move |fired: Fired| {
         let hint = match fired.event()?.as_str() {

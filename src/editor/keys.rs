@@ -114,6 +114,17 @@ pub fn review_hint() -> String {
     hint
 }
 
+/// Removes the last parts of a hint until it fits into this many cells.
+pub fn fitted(mut hint: String, room: i64) -> String {
+    let room = usize::try_from(room).unwrap_or(0);
+    while hint.chars().count() > room
+        && let Some((head, _)) = hint.rsplit_once(" · ")
+    {
+        hint.truncate(head.len());
+    }
+    hint
+}
+
 /// Returns the hint of an empty input window in normal mode.
 pub fn resting_hint() -> String {
     "Press i to write a prompt".to_owned()

@@ -10,7 +10,7 @@ use super::kit::autocmd::{self, Scope};
 use super::kit::window;
 use super::nvim::{self, api};
 use super::state::send;
-use super::{chat, config, winbar};
+use super::{chat, config, folds, winbar};
 use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::ids::SessionKey;
 
@@ -270,6 +270,7 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
         ],
     )?;
     window::switch(win, &["foldenable", "smoothscroll", "breakindent"], true)?;
+    folds::forget(win)?;
     chat::go_to_end(win, chat.transcript)?;
     send(Event::View(ViewEvent::FoldsWanted { session: key }));
     Ok(win)

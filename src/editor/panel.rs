@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use nvim_oxi::mlua;
+use nvim_oxi::mlua::{self, Table};
 
 use super::chats::{self, Chat};
 use super::kit::autocmd::{self, Fired, Scope};
@@ -231,7 +231,7 @@ fn fit_in(name: Name, panel: &Panel, chat: &Chat, tab: i32) -> mlua::Result<bool
         _ if height < 1 => close(here, Some(above)),
         Some(win) if panel.heights.get(&win) == Some(&height) => Ok(false),
         Some(win) => {
-            api::<()>("nvim_win_set_height", (win, height))?;
+            set_height(win, height)?;
             change(name, |panel| {
                 panel.heights.insert(win, height);
             });
@@ -244,12 +244,22 @@ fn fit_in(name: Name, panel: &Panel, chat: &Chat, tab: i32) -> mlua::Result<bool
             };
             let place = below.map_or(("below", above), |input| ("above", input));
             let win = open(panel.buf, place, height)?;
+            set_height(win, height)?;
             change(name, |panel| {
                 panel.heights.insert(win, height);
             });
             Ok(true)
         }
     }
+}
+
+/// Sets the height of a panel without the bar that the user's 'winbar' takes of it.
+fn set_height(win: i32, height: i64) -> mlua::Result<()> {
+    let info: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
+    let bar = info
+        .first()
+        .map_or(Ok(0), |info| info.get::<i64>("winbar"))?;
+    api("nvim_win_set_height", (win, height + bar))
 }
 
 /// Opens a window above or below another one.

@@ -153,14 +153,14 @@ pub fn put_back(key: SessionKey, prompt: Prompt) -> mlua::Result<()> {
 /// Goes to the panel of a session, opening it if need be; reports an empty queue.
 pub fn focus(key: SessionKey) -> mlua::Result<()> {
     if waiting(key).is_empty() {
-        return notify(Level::Info, "No prompt waits.");
+        return notify(Level::Info, "No prompts are queued.");
     }
     layout::show(key)?;
     let tab = window::tab()?;
     let buf = panel::buffer(key, Kind::Queue);
     match buf.map_or(Ok(None), |buf| window::showing(buf, tab))? {
         Some(win) => window::go_to(win),
-        None => notify(Level::Warn, "There is no room for the prompts that wait."),
+        None => notify(Level::Warn, "There is no room to show the queued prompts."),
     }
 }
 
@@ -189,6 +189,8 @@ fn draw_hint(buf: i32, key: SessionKey, is_here: bool) -> mlua::Result<()> {
         (false, Some(row)) => (row, held_hint()),
         (false, None) => return Ok(()),
     };
+    // It covers the end of a long prompt.
+    let hint = format!("  {hint}");
     buffer::set_hint(buf, "acp_queue", (row, 0), "right_align", hint)
 }
 
@@ -205,7 +207,7 @@ fn hint() -> String {
     let mut hints = Vec::new();
     for (name, word) in [
         ("edit", "edits"),
-        ("remove", "takes out"),
+        ("remove", "removes"),
         ("send", "sends now"),
     ] {
         if let Some(key) = keys::of("queue", name).first() {

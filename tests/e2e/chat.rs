@@ -116,7 +116,7 @@ fn every_kind_of_update_is_shown() {
     check_group(&nvim, "❯", "Special");
     check_group(&nvim, "hi", "Title");
     check_group(&nvim, "∴ Thought", "Folded+Comment");
-    check_group(&nvim, "✓ $", "Folded+DiagnosticOk");
+    check_group(&nvim, "✓ $", "Folded+Added");
     check_group(&nvim, "$", "Folded+Identifier");
     check_group(&nvim, "Plan 1/2", "Title");
     check_group(&nvim, "! First", "DiagnosticWarn");
@@ -233,6 +233,26 @@ fn thoughts_are_folded_in_a_window_that_is_opened_again() {
 }
 
 #[test]
+fn folds_of_an_earlier_window_hide_nothing_that_came_since() {
+    let nvim = talk::start(&[
+        r#"{"tool":{"id":"t1","title":"build","kind":"search","status":"in_progress","content":[{"type":"content","content":{"type":"text","text":"one\ntwo\nthree\nfour\nfive\nsix"}}]}}
+{"wait_file":"${cwd}/../go"}
+{"tool_update":{"id":"t1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"one"}}]}}
+{"say":"This must be seen."}"#,
+    ]);
+    talk::prompt(&nvim, "hi");
+    nvim.wait("the fold", || hidden(&nvim).len() == 7);
+    go(&nvim, "acp-input");
+    nvim.keys("q");
+    std::fs::write(nvim.project.root().join("go"), "").unwrap();
+    wait_said(&nvim, "This must be seen.");
+    nvim.cmd("AcpChat");
+    nvim.wait_text("This must be seen.");
+    nvim.wait("the fold", || hidden(&nvim) == [4, 5]);
+    nvim.quit();
+}
+
+#[test]
 fn a_deleted_transcript_is_restored_in_full() {
     let nvim = talk::start(&[THOUGHT, r#"{"say":"more"}"#]);
     talk::talk(&nvim, "hi");
@@ -285,6 +305,22 @@ fn an_entry_the_user_unfolds_stays_open_when_it_changes() {
     // The same key closes the folds it opened.
     nvim.keys("<CR>");
     nvim.wait("both folds", || hidden(&nvim) == [4, 5, 6, 7, 9, 10, 11]);
+    nvim.quit();
+}
+
+#[test]
+fn what_is_done_or_allowed_is_dark_on_a_light_background() {
+    let nvim = talk::start(&[]);
+    // `DiagnosticOk` is a light green in all of Vim's own colour schemes.
+    nvim.cmd("set background=light | colorscheme morning");
+    for group in ["AcpToolDone", "AcpPlanDone", "AcpAllow"] {
+        let green = "return bit.band(bit.rshift(vim.api.nvim_get_hl(0, { name = ..., link = false }).fg, 8), 255)";
+        let green = nvim.lua(green, (group,));
+        assert!(
+            green.as_u64().is_some_and(|green| green < 128),
+            "{group}: {green}"
+        );
+    }
     nvim.quit();
 }
 

@@ -106,6 +106,34 @@ fn queued_prompts_are_shown_above_the_input_and_sent_one_by_one() {
 }
 
 #[test]
+fn all_queued_prompts_have_a_row_below_the_users_winbar() {
+    let nvim = Project::new()
+        .agent("scripted", &turn("one"))
+        .before("set winbar=%f")
+        .size(100, 30)
+        .start();
+    open(&nvim);
+    talk::prompt(&nvim, "one");
+    wait_said(&nvim, "at one");
+    for text in ["two", "three"] {
+        talk::prompt(&nvim, text);
+        nvim.wait_text(text);
+    }
+    nvim.wait_text(" 1 two");
+    nvim.wait_text(" 2 three");
+    nvim.quit();
+}
+
+#[test]
+fn the_hint_of_the_queues_keys_stands_apart_from_the_prompt() {
+    let nvim = busy(&[turn("one")]);
+    talk::prompt(&nvim, &"long ".repeat(20));
+    nvim.keys("<Esc>:Acp queue<CR>G");
+    nvim.wait_text("  <CR> edits");
+    nvim.quit();
+}
+
+#[test]
 fn a_queued_prompt_is_edited_and_removed_by_keys() {
     let nvim = busy(&[turn("one"), turn("two, corrected")]);
     nvim.keys("<Esc>:Acp queue<CR>");

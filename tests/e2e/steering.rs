@@ -75,6 +75,8 @@ fn words_sent_while_the_agent_works_reach_its_turn() {
     ]);
     nvim.keys("i");
     nvim.wait_text("<CR> sends, also into a turn · <C-q> queues");
+    // A key that does not fit is left out as a whole.
+    assert!(!nvim.screen().has("queues ·"));
     nvim.keys("two<CR>");
     wait_said(&nvim, "both now");
     // The other key always queues.

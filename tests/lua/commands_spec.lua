@@ -47,6 +47,15 @@ return function(test)
     same({}, support.notices)
   end)
 
+  test("a subcommand without arguments refuses them, so that no other agent is meant", function()
+    for _, name in ipairs({ "stop", "restart", "cancel", "undo", "undo-turn", "queue", "review" }) do
+      support.notices = {}
+      check(("Acp %s mine"):format(name), {})
+      contains(("`:Acp %s` takes no argument."):format(name), support.notices[1].text)
+    end
+    check("Acp stop ", { { "stop" } })
+  end)
+
   test("alone, the command lists all subcommands with what they do", function()
     support.fake({ status = IDLE })
     local shown = vim.api.nvim_exec2("Acp", { output = true }).output

@@ -87,7 +87,7 @@ return function(test)
       query = call[1] == "past_list" and call[3] or query
     end
     same({ cwd = vim.fn.getcwd(), all = true, agent = "bot" }, query)
-    contains("There is no session", listed()[1])
+    contains("There is no session of bot.", listed()[1])
   end)
 
   test("a time span is short", function()

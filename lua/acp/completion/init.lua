@@ -20,7 +20,7 @@ end
 --- See |complete-functions|.
 ---@param findstart integer
 ---@param base string
----@return integer|acp.native.Candidate[]
+---@return integer|{words: acp.native.Candidate[], refresh: "always"}
 function M.omnifunc(findstart, base)
   local before = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
   local row = vim.fn.line(".") - 1
@@ -31,7 +31,8 @@ function M.omnifunc(findstart, base)
   end
   -- Neovim has removed the base from the line.
   local _, items = M.at(row, before .. base)
-  return items
+  -- Neovim does not narrow them by the next key.
+  return { words = items, refresh = "always" }
 end
 
 --- Enables the active completion plugin in an input buffer.

@@ -77,7 +77,7 @@ fn permissions(module: &Table) -> mlua::Result<()> {
     )?;
     let focus = |()| {
         if !question::focus()? {
-            let text = "No permission is asked for.";
+            let text = "No question is open.";
             super::notify::notify(acp_core::spine::effect::Level::Info, text)?;
         }
         Ok(())

@@ -181,16 +181,32 @@ fn place(question: &QuestionView, lines: &[Line]) -> mlua::Result<()> {
     }
 }
 
-/// Scrolls a permission back whose window shows all of it: `CTRL-F` would leave the options behind.
+/// Scrolls a permission back that has been scrolled beyond its end, as by `CTRL-F`: its last row is
+/// the window's, so that the options in front of a low window cover those in its buffer.
 pub(super) fn scroll_back() -> mlua::Result<()> {
     let (Some(QuestionView::Permission(_)), Some(win)) = (shown(), valid_window()?) else {
         return Ok(());
     };
-    let is_cut = with(|window| window.options.rows > 0);
-    match !is_cut && nvim::vim_fn::<i64>("line", ("w0", win))? > 1 {
-        true => window::set_view(win, nvim::table([("topline", nvim::value(1))])?),
-        false => Ok(()),
+    let top: usize = nvim::vim_fn("line", ("w0", win))?;
+    let skipped = skipped_rows(win)?;
+    if top <= 1 && skipped == 0 {
+        return Ok(());
     }
+    let lines: usize = api("nvim_buf_line_count", window::buf_of(win)?)?;
+    let below = rows_of(win, top.saturating_sub(1), lines)? - skipped;
+    match window::height(win)? - below {
+        empty @ 1.. => {
+            let scroll = format!("normal! {empty}\u{19}");
+            window::call(win, move || api("nvim_command", scroll))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the rows of a window's first line that are above the window.
+pub(super) fn skipped_rows(win: i32) -> mlua::Result<i64> {
+    let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
+    Ok(view.get::<i64>("skipcol")? / window::width(win)?.max(1))
 }
 
 /// Returns the rows that lines take in a window.
@@ -224,7 +240,7 @@ fn frame(question: &QuestionView, rect: Rect, is_here: bool) -> mlua::Result<Fra
         QuestionView::Form(view) => (&view.title, view.waiting, form::hint(&view.ask)),
     };
     let footer = if is_over {
-        " This is asked no more: <Esc> closes it ".to_owned()
+        " This question is over: <Esc> closes it ".to_owned()
     } else if is_here {
         hint
     } else {

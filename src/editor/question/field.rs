@@ -255,6 +255,6 @@ fn save_text(editing: Editing) -> mlua::Result<()> {
         return Ok(());
     }
     nvim::vim_fn::<()>("setreg", ("\"", lines.join("\n")))?;
-    let text = "That is asked no more; what you wrote is in the register \".";
+    let text = "This question is over; what you wrote is in the register \".";
     notify(Level::Info, text)
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Table};
 
+use super::draw::{scroll_back, skipped_rows};
 use super::{answer, cancel, leave, map, redraw, shown, valid_window, with};
 use crate::editor::kit::window;
 use crate::editor::nvim::{self, api};
@@ -194,6 +195,7 @@ fn show_more() -> mlua::Result<()> {
     let rows = (visible(win)? - 1).max(1);
     let scroll = format!("normal! {rows}\u{5}");
     window::call(win, move || api::<()>("nvim_command", scroll))?;
+    scroll_back()?;
     match note_seen()? {
         true => redraw(),
         false => Ok(()),
@@ -231,9 +233,7 @@ pub(super) fn note_seen() -> mlua::Result<bool> {
         ("end_row", nvim::value(last)),
     ])?;
     let needed: Table = api("nvim_win_text_height", (win, rows))?;
-    let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
-    let (width, skipped) = (window::width(win)?.max(1), view.get::<i64>("skipcol")?);
-    match needed.get::<i64>("all")? - skipped / width <= visible(win)? {
+    match needed.get::<i64>("all")? - skipped_rows(win)? <= visible(win)? {
         true => reveal(win),
         false => Ok(false),
     }

@@ -138,7 +138,7 @@ fn a_question_withdrawn_while_the_user_types_swallows_no_key() {
     go(&nvim);
     nvim.keys("iddx");
     std::fs::write(nvim.project.root().join("back"), "").unwrap();
-    nvim.wait_text("This is asked no more");
+    nvim.wait_text("This question is over");
     nvim.keys("dw<Esc>");
     wait_closed(&nvim);
     assert_eq!(nvim.mode(), "n");

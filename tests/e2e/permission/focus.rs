@@ -249,7 +249,7 @@ fn without_a_question_a_message_says_so() {
     let nvim = talk::start(&[]);
     nvim.cmd("Acp permission");
     nvim.wait("the message", || {
-        nvim.messages() == "acp.nvim: No permission is asked for."
+        nvim.messages() == "acp.nvim: No question is open."
     });
     nvim.quit();
 }

@@ -23,7 +23,7 @@ fn a_command_is_shown_in_full_with_its_options() {
     insta::assert_snapshot!(nvim.drawn().rows()[10..25].join("\n"));
     let groups = |text: &str| nvim.screen().groups_of(text);
     assert_eq!(groups("$ cargo test --all"), ["NormalFloat+String"]);
-    assert_eq!(groups("1 y  Allow once"), ["NormalFloat+DiagnosticOk"]);
+    assert_eq!(groups("1 y  Allow once"), ["NormalFloat+Added"]);
     assert_eq!(groups("3 n  Reject"), ["NormalFloat+DiagnosticError"]);
     press(&nvim, "y");
     wait_closed(&nvim);
@@ -237,6 +237,22 @@ fn what_goes_on_below_is_marked_and_allowed_only_after_its_end_was_shown() {
     });
     wait_said(&nvim, "answered");
     nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn the_end_of_what_goes_on_below_is_right_above_the_options() {
+    let nvim = start_command(&(0..22).map(|n| format!("echo {n}\n")).collect::<String>());
+    nvim.wait_text("⋯ more below");
+    for keys in ["y", "<C-f>"] {
+        press(&nvim, keys);
+        nvim.wait_text("echo 21");
+        nvim.wait("the options once", || {
+            nvim.screen().text().matches("1 y").count() == 1
+        });
+        nvim.keys("gg");
+        nvim.wait_text("echo 0");
+    }
     nvim.quit();
 }
 

@@ -123,7 +123,7 @@ fn a_diff_that_does_not_apply_is_reported_and_shown_unchanged() {
         .step(answer("t", "allow_once"));
     let nvim = asked(script);
     wait_asked(&nvim);
-    nvim.wait_text("Does not fit what is there: the text");
+    nvim.wait_text("Does not match the file: the text");
     nvim.wait_text("- nowhere");
     nvim.wait_text("+ here");
     check_nothing_proposed(&nvim);

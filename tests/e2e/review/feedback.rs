@@ -35,7 +35,7 @@ fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
     let text = json!({ "type": "text", "text": { "$contains": "-two\n+TWO\n" } });
     let blocks = json!([{ "type": "text", "text": "go" }, text]);
     let nvim = rejected(Project::new(), blocks);
-    nvim.wait_text("1 rejected hunk in a.txt: reported with");
+    nvim.wait_text("The next prompt reports 1 rejected hunk");
     let screen = nvim.drawn();
     if nvim.is_pictured() {
         insta::assert_snapshot!(screen.dump(0..screen.height - 2));
@@ -50,7 +50,7 @@ fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
         end";
     nvim.wait("the feedback in the chat", || {
         let said = nvim.lua(said, ());
-        let head = "1 rejected hunk in a.txt: reported with this prompt|  --- a/a.txt";
+        let head = "This prompt reported 1 rejected hunk in a.txt|  --- a/a.txt";
         said.as_str().is_some_and(|said| said.contains(head))
     });
     nvim.quit();
@@ -59,7 +59,7 @@ fn feedback_is_shown_folded_then_sent_and_stays_in_the_chat() {
 #[test]
 fn feedback_can_be_dropped() {
     let nvim = rejected(Project::new(), json!([{ "type": "text", "text": "go" }]));
-    nvim.wait_text("1 rejected hunk in a.txt: reported with");
+    nvim.wait_text("The next prompt reports 1 rejected hunk");
     nvim.cmd("Acp drop-feedback");
     nvim.wait_text("No rejected changes");
     prompt(&nvim);
@@ -73,6 +73,6 @@ fn feedback_can_be_switched_off() {
     let nvim = rejected(project, json!([{ "type": "text", "text": "go" }]));
     prompt(&nvim);
     nvim.wait_script("agent");
-    assert!(!nvim.screen().has("reported with"));
+    assert!(!nvim.screen().has("prompt report"));
     nvim.quit();
 }

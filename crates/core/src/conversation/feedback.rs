@@ -21,7 +21,7 @@ impl Session {
     /// Shows the report that is attached to the next prompt.
     pub(crate) fn show_feedback(&mut self, feedback: Option<&Feedback>) {
         let entry = match (feedback, self.along) {
-            (Some(feedback), _) => entry(feedback, "reported with the next prompt"),
+            (Some(feedback), _) => entry(feedback, "The next prompt reports"),
             (None, Some(_)) => Entry::Along {
                 head: "No rejected changes to report.".into(),
                 lines: Vec::new(),
@@ -40,7 +40,7 @@ impl Session {
     pub(crate) fn feedback_sent(&mut self, feedback: Option<Feedback>) -> Option<String> {
         let known = self.along.take();
         let feedback = feedback?;
-        let entry = entry(&feedback, "reported with this prompt");
+        let entry = entry(&feedback, "This prompt reported");
         match known {
             Some(at) => self.transcript.replace(at, entry),
             None => drop(self.transcript.push(entry)),
@@ -49,7 +49,7 @@ impl Session {
     }
 }
 
-fn entry(feedback: &Feedback, word: &str) -> Entry {
-    let (head, lines) = feedback.shown(word);
+fn entry(feedback: &Feedback, words: &str) -> Entry {
+    let (head, lines) = feedback.shown(words);
     Entry::Along { head, lines }
 }

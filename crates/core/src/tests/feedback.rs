@@ -94,17 +94,11 @@ fn a_rejected_hunk_is_reported_once() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     let scope = row(&w, 1);
     rejects(&mut w, scope);
-    assert_eq!(
-        along(&w),
-        ["1 rejected hunk in f: reported with the next prompt"]
-    );
+    assert_eq!(along(&w), ["The next prompt reports 1 rejected hunk in f"]);
     let want = "The user rejected these changes of yours; the files no longer have \
                 them:\n```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n d\n```\n";
     assert_eq!(told(&mut w), ["next", want]);
-    assert_eq!(
-        along(&w),
-        ["1 rejected hunk in f: reported with this prompt"]
-    );
+    assert_eq!(along(&w), ["This prompt reported 1 rejected hunk in f"]);
     w.answers(
         A1,
         "session/prompt",
@@ -136,10 +130,7 @@ fn rejected_lines_and_several_hunks_are_reported() {
     rejects(&mut w, Scope::Rows { buf, rows: 1..2 });
     let scope = row(&w, 4);
     rejects(&mut w, scope);
-    assert_eq!(
-        along(&w),
-        ["2 rejected hunks in f: reported with the next prompt"]
-    );
+    assert_eq!(along(&w), ["The next prompt reports 2 rejected hunks in f"]);
     let texts = told(&mut w);
     assert!(
         texts[1].contains("-b\n+B\n") && texts[1].contains("-e\n+E\n"),
@@ -154,10 +145,7 @@ fn an_undone_turn_is_reported_unless_restored() {
     let session = None;
     let step = UndoStep::Undo(None);
     w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
-    assert_eq!(
-        along(&w),
-        ["1 rejected hunk in f: reported with the next prompt"]
-    );
+    assert_eq!(along(&w), ["The next prompt reports 1 rejected hunk in f"]);
     let step = UndoStep::Back;
     w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
     assert_eq!(told(&mut w), ["next"]);
@@ -213,10 +201,7 @@ fn a_reject_does_not_split_the_agents_message() {
         Ok(json!({ "stopReason": "end_turn" })),
     );
     w.settle();
-    assert_eq!(
-        along(&w),
-        ["1 rejected hunk in f: reported with the next prompt"]
-    );
+    assert_eq!(along(&w), ["The next prompt reports 1 rejected hunk in f"]);
     let entries = w.session(S1).transcript().entries().iter();
     let messages = entries.filter(|entry| matches!(entry, Entry::Agent(_)));
     assert_eq!(messages.count(), 1);
@@ -266,7 +251,7 @@ fn each_rejected_whole_file_change_is_one_line() {
     rejects(&mut w, Scope::All);
     assert_eq!(
         along(&w),
-        ["5 rejected changes in 4 files: reported with the next prompt"]
+        ["The next prompt reports 5 rejected changes in 4 files"]
     );
     assert_eq!(told(&mut w), ["next", TOLD]);
     w.ends_turn("end_turn");

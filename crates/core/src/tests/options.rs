@@ -351,7 +351,7 @@ fn a_mode_requested_before_the_session_is_set_before_the_first_prompt() {
     w.prompts("hi");
     w.answers(A1, "session/new", Ok(modes()));
     w.saw(&[
-        "Info: It is set as soon as the session is there.",
+        "Info: It will be set once the session is open.",
         "Info: The session is not there yet: its modes are not known.",
         "session 1 started",
         "a1 <- session/set_mode \"plan\"",

@@ -261,7 +261,7 @@ fn a_proposal_that_does_not_fit_is_listed_and_needs_an_answer() {
     let options = json!([{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }]);
     let params = json!({ "sessionId": "s1", "toolCall": tool, "options": options });
     w.asks("7", "session/request_permission", &params);
-    assert_eq!(shown(&w)[0], "a  proposed  does not fit what is there");
+    assert_eq!(shown(&w)[0], "a  proposed  does not match the file");
     w.skip();
     decides(&mut w, ReviewAction::Accept, 0..1);
     w.saw(&[

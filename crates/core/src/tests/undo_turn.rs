@@ -105,12 +105,12 @@ fn a_turn_is_undone_and_restored_in_a_buffer_and_on_disk() {
         check(&w, "a\nb\nc\nd\n", "a\nb\nc\nd\n", 0);
         w.skip();
         undo(&mut w, UndoStep::Undo(None));
-        w.saw(&["Info: Nothing is left to undo of any turn."]);
+        w.saw(&["Info: There is nothing left to undo in any turn."]);
         w.happens(Event::Review(ReviewEvent::UndoTurn {
             session: Some(S1),
             step: UndoStep::Ask,
         }));
-        w.saw(&["Info: Nothing is left to undo of this chat's turns."]);
+        w.saw(&["Info: There is nothing left to undo in this chat's turns."]);
         undo(&mut w, UndoStep::Back);
         undo(&mut w, UndoStep::Back);
         check(&w, "a\nb\nc\nd\n", "A\nb\nC\nd\ne\n", 3);
@@ -392,7 +392,7 @@ fn files_that_cannot_be_restored_are_reported_and_left() {
     assert_eq!(w.disk.get("/p/fixed").unwrap(), "b\n");
     // A further undo still reports the files it leaves alone.
     undo(&mut w, UndoStep::Undo(None));
-    w.saw(&["Info: Nothing is left to undo of any turn.", left]);
+    w.saw(&["Info: There is nothing left to undo in any turn.", left]);
 }
 
 #[test]

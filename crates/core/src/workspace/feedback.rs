@@ -214,9 +214,8 @@ impl Feedback {
         text
     }
 
-    /// Returns the report for the chat. The important part comes first, because a fold's line is
-    /// cut.
-    pub(crate) fn shown(&self, word: &str) -> (String, Vec<Line>) {
+    /// Returns the report for the chat. The files come last, because a fold's line is cut.
+    pub(crate) fn shown(&self, words: &str) -> (String, Vec<Line>) {
         let files = self.whole.iter();
         let files = files.map(|line| whole(format!("  {line}"), "AcpNotice"));
         let diff = self.diff.iter().map(|line| {
@@ -231,7 +230,7 @@ impl Feedback {
             };
             whole(format!("  {line}"), group)
         });
-        let head = format!("{}: {word}", self.what);
+        let head = format!("{words} {}", self.what);
         (head, files.chain(diff).collect())
     }
 }

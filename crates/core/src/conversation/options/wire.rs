@@ -34,7 +34,7 @@ impl Conversation {
                 Setting::NextMode => "The session is not there yet: its modes are not known.",
                 wish => {
                     session.options.keep(wish);
-                    "It is set as soon as the session is there."
+                    "It will be set once the session is open."
                 }
             };
             fx.push(notify(Level::Info, text));

@@ -156,7 +156,7 @@ fn proposal_line(name: &str, file: &FileProposal, title: Option<&str>) -> Line {
         .iter()
         .any(|note| matches!(note, Note::Misfit(_)))
     {
-        line.put("  does not fit what is there", "AcpWarning");
+        line.put("  does not match the file", "AcpWarning");
     }
     line.0
 }

@@ -15,11 +15,7 @@ fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
     assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
     assert_eq!(hunks(&w), 0);
     w.ends_turn("end_turn");
-    assert!(
-        w.chat().contains("reported with the next prompt"),
-        "{}",
-        w.chat()
-    );
+    assert!(w.chat().contains("The next prompt reports"), "{}", w.chat());
     assert!(w.chat().contains("+FOUR"), "{}", w.chat());
 }
 

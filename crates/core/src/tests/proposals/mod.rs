@@ -164,7 +164,7 @@ fn a_diff_that_does_not_fit_is_reported_and_shown_unchanged() {
         question(&w),
         [
             "edit  Edit t",
-            "Does not fit what is there: the text is not in f.",
+            "Does not match the file: the text is not in f.",
             F,
             "- six",
             "+ SIX",
@@ -203,7 +203,7 @@ fn a_proposal_follows_the_users_edits() {
     assert_eq!(drawn(&w, F), [""; 0]);
     assert_eq!(
         question(&w)[1],
-        "Does not fit what is there: the text is not in f."
+        "Does not match the file: the text is not in f."
     );
     types(&mut w, 2, 1, &["two"]);
     assert_eq!(drawn(&w, F), ["2+1 proposed 1/1: TWO"]);

@@ -312,7 +312,7 @@ impl FileProposal {
                     true => format!("{name} does not exist"),
                     false => format!("the text is not in {name}"),
                 };
-                let text = format!("Does not fit what is there: {why}.");
+                let text = format!("Does not match the file: {why}.");
                 notes.push(Note::Misfit(text));
                 continue;
             };

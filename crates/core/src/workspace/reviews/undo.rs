@@ -54,7 +54,7 @@ impl Workspace {
         self.tell_lost(turn, &lost, fx);
         if !any {
             self.reviews.undone.pop();
-            let text = "Nothing is left to undo of that turn.";
+            let text = "There is nothing left to undo in that turn.";
             fx.push(notify(Level::Info, text));
         }
     }
@@ -180,8 +180,8 @@ impl Workspace {
         let mut turns: Vec<TurnKey> = turns.filter(of_session).collect();
         turns.sort_by_key(|turn| turn.number);
         let text = match session {
-            Some(_) => "Nothing is left to undo of this chat's turns.",
-            None => "Nothing is left to undo of any turn.",
+            Some(_) => "There is nothing left to undo in this chat's turns.",
+            None => "There is nothing left to undo in any turn.",
         };
         fx.push(notify(Level::Info, text));
         if let Some(turn) = turns.pop() {
