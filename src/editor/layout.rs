@@ -270,7 +270,9 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
         ],
     )?;
     window::switch(win, &["foldenable", "smoothscroll", "breakindent"], true)?;
-    folds::forget(win)?;
+    if api::<i64>("nvim_buf_line_count", chat.transcript)? > 1 {
+        folds::forget(win)?;
+    }
     chat::go_to_end(win, chat.transcript)?;
     send(Event::View(ViewEvent::FoldsWanted { session: key }));
     Ok(win)

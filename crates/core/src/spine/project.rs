@@ -99,6 +99,9 @@ pub struct KeptReview {
     pub mode: Option<u32>,
     /// The agent deleted the file; otherwise, if it is missing, another program did.
     pub is_deleted: bool,
+    /// The target of the link that took the file's place.
+    #[serde(default, with = "As::<Option<FromInto<OsString>>>")]
+    pub link: Option<PathBuf>,
 }
 
 /// A change of a file as a whole, in addition to its hunks.

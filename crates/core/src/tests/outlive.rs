@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::ondisk::writes;
-use super::world::{S1, World};
+use super::world::{Part, S1, World};
 use crate::event::{Event, ProjectEvent, ReviewEvent};
 use crate::spine::event::{DiskText, ReviewAction, Scope};
 use crate::spine::project::{Committed, FileState, KeptReview};
@@ -116,6 +116,7 @@ fn a_kept_review_continues() {
             stamp: None,
             mode: None,
             is_deleted: path == "/p/gone",
+            link: None,
         };
         let files = vec![
             left(F, base.clone()),
@@ -139,6 +140,42 @@ fn a_kept_review_continues() {
     }
 }
 
+#[test]
+fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target() {
+    for is_open in [false, true] {
+        let mut w = World::ready();
+        w.disk.put(F, NEW);
+        // The link was there before this Neovim.
+        w.holds(Part::Watcher);
+        w.disk.links.insert("/p/linked".into(), F.into());
+        if is_open {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        }
+        let files = vec![KeptReview {
+            path: "/p/linked".into(),
+            from: None,
+            base: FileState::of_text(Text::from_text(OLD), Format::default()),
+            current: None,
+            stamp: None,
+            mode: None,
+            is_deleted: false,
+            link: Some(F.into()),
+        }];
+        let root = PathBuf::from("/p");
+        w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
+        assert_eq!(w.model.workspace.reviews().counts(S1), (1, 0));
+        let (action, scope) = (ReviewAction::Reject, Scope::All);
+        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+        assert!(w.disk.links.is_empty());
+        assert_eq!(w.disk.get("/p/linked").as_deref(), Some(OLD));
+        assert_eq!(w.disk.get(F).as_deref(), Some(NEW));
+        if is_open {
+            assert_eq!(w.buffer(F), NEW);
+        }
+        w.skip();
+    }
+}
+
 /// Returns an edit that replaces one line.
 fn line(row: usize, text: &str) -> LineEdit {
     LineEdit {
@@ -158,6 +195,7 @@ fn is_left(w: &mut World) {
         stamp: None,
         mode: None,
         is_deleted: false,
+        link: None,
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());
@@ -280,6 +318,7 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
         stamp: None,
         mode: None,
         is_deleted: false,
+        link: None,
     }];
     let root = PathBuf::from("/p");
     w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));

@@ -274,6 +274,7 @@ impl Keeper {
                     stamp: change.after.stamp,
                     mode: change.after.mode,
                     is_deleted: change.after.is_missing(),
+                    link: change.after.link().map(Path::to_owned),
                     path: change.path.clone(),
                     from: change.from,
                     base: change.before,
@@ -294,6 +295,7 @@ impl Keeper {
         review.stamp = change.after.stamp;
         review.mode = change.after.mode;
         review.is_deleted = change.after.is_missing();
+        review.link = change.after.link().map(Path::to_owned);
         taken.insert(change.path, Record::new(review));
     }
 

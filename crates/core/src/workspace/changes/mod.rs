@@ -565,7 +565,7 @@ fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileCha
     let after = match disk.content {
         None => FileState::missing(),
         // A link has replaced the file: what was read is the link's target.
-        Some(_) if change.before.is_text() && change.after.is_link() => change.after,
+        Some(_) if change.before.is_text() && change.after.link().is_some() => change.after,
         // It was not text and has not changed: only the host can say which kind of file it is.
         Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
         Some(content) if !was_text && content.text.has_nul() => change.after,

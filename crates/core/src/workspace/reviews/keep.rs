@@ -222,6 +222,9 @@ impl Workspace {
         result: Result<DiskFile, String>,
         fx: &mut Effects,
     ) -> bool {
+        if kept.link.is_some() {
+            return self.restore_linked(session, kept);
+        }
         let disk = match result {
             Ok(disk) => disk,
             Err(why) => {
@@ -278,6 +281,28 @@ impl Workspace {
         self.reviews.touch(&path);
         is_pending
     }
+
+    /// Restores the review of a file that a link has replaced: what is read there is another file.
+    fn restore_linked(&mut self, session: SessionKey, kept: KeptReview) -> bool {
+        let path = self.reviews.name_of(&kept.path, &kept.path);
+        if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
+            return true;
+        }
+        let base = kept.base.text().unwrap_or_default();
+        let file = self
+            .reviews
+            .begin(&path, &kept.path, session, &base, kept.base);
+        file.from = kept.from;
+        file.now = FileState {
+            body: kept.link.map_or(Body::Missing, Body::Link),
+            mode: kept.mode,
+            stamp: kept.stamp,
+        };
+        file.agent_wrote(kept.current.unwrap_or(base));
+        let is_pending = file.is_pending();
+        self.reviews.touch(&path);
+        is_pending
+    }
 }
 
 impl FileReview {
@@ -301,6 +326,7 @@ impl FileReview {
             stamp: self.now.stamp,
             mode: self.now.mode,
             is_deleted: self.now.is_missing(),
+            link: self.now.link().map(Path::to_owned),
         }
     }
 }

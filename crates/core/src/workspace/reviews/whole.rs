@@ -41,8 +41,12 @@ impl FileState {
         self.body == Body::Missing
     }
 
-    pub fn is_link(&self) -> bool {
-        matches!(self.body, Body::Link(_))
+    /// Returns the target if this is a link.
+    pub fn link(&self) -> Option<&Path> {
+        match &self.body {
+            Body::Link(to) => Some(to),
+            _ => None,
+        }
     }
 
     pub fn is_text(&self) -> bool {
@@ -86,7 +90,7 @@ impl FileReview {
 
     /// Returns whether there was a text where there is a link now.
     pub fn is_replaced_by_link(&self) -> bool {
-        self.origin.is_text() && self.now.is_link()
+        self.origin.is_text() && self.now.link().is_some()
     }
 
     /// Returns whether a state is already recorded: this client produced it.

@@ -75,6 +75,7 @@ impl Work {
             stamp: None,
             mode: Some(0o644),
             is_deleted: false,
+            link: None,
         }
     }
 
@@ -488,6 +489,7 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         stamp: None,
         mode: None,
         is_deleted: false,
+        link: None,
     }]);
     let again = old.another();
     let _folder = old.end();
