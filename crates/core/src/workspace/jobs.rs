@@ -30,7 +30,7 @@ pub(crate) enum ReadJob {
     /// A review that an earlier Neovim left.
     Kept {
         session: SessionKey,
-        kept: KeptReview,
+        kept: Box<KeptReview>,
     },
     /// The saved text of a buffer that was modified when it was first seen.
     Saved(BufId),
@@ -61,7 +61,7 @@ impl Workspace {
         }
         match self.jobs.reads.take(token) {
             Some(ReadJob::Operation(lane)) => self.file_was_read(lane, result, fx),
-            Some(ReadJob::Kept { session, kept }) => self.kept_was_read(session, kept, result, fx),
+            Some(ReadJob::Kept { session, kept }) => self.kept_was_read(session, *kept, result, fx),
             Some(ReadJob::Proposal(path)) => self.proposal_read(&path, result, fx),
             Some(ReadJob::Saved(buf)) => self.saved_text_read(buf, result),
             None => return Some(result),

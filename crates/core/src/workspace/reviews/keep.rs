@@ -180,6 +180,7 @@ impl Workspace {
         }
         for kept in files {
             let path = kept.path.clone();
+            let kept = Box::new(kept);
             let token = self.jobs.reads.add(ReadJob::Kept { session, kept });
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
