@@ -35,6 +35,7 @@ struct Review {
     mode: Option<u32>,
     stamp: Option<(u64, u64, i64, i64)>,
     is_deleted: bool,
+    link: Option<Vec<u8>>,
 }
 
 impl Review {
@@ -71,6 +72,7 @@ impl Review {
             stamp,
             mode: self.mode,
             is_deleted: self.is_deleted,
+            link: self.link.map(path),
         }
     }
 }
