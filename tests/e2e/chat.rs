@@ -317,7 +317,7 @@ fn what_is_done_or_allowed_is_dark_on_a_light_background() {
         let green = "return bit.band(bit.rshift(vim.api.nvim_get_hl(0, { name = ..., link = false }).fg, 8), 255)";
         let green = nvim.lua(green, (group,));
         assert!(
-            green.as_u64().is_some_and(|green| green < 128),
+            green.as_u64().is_some_and(|green| green < 160),
             "{group}: {green}"
         );
     }
