@@ -224,3 +224,23 @@ fn a_change_that_is_written_back_follows_those_that_were_reported_before_it() {
         Step::Foreign(0, 0),
     ]);
 }
+
+#[test]
+fn an_agents_deletion_of_a_line_that_was_just_saved_is_reviewed() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::User("prompt"),
+        Step::Check,
+        Step::Read(0, None, None),
+        Step::Buffer(0, "open"),
+        Step::Tell,
+        Step::Disk(1),
+        Step::Tell,
+        Step::Type(0, 0, 0, 2),
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(0, 1, 0)]),
+    ]);
+}

@@ -164,9 +164,14 @@ impl Workspace {
     /// was partly the agent's work.
     pub(super) fn settle_unsure(&mut self, change: &TakeIn) {
         let TakeIn { change, by, .. } = change;
-        let Some(taken) = self.changes.unsure.remove(&change.path) else {
+        let Some(taken) = self.changes.unsure.get(&change.path).cloned() else {
             return;
         };
+        if by.is_none() && change.after.text().as_ref() != Some(&taken) {
+            // The user's save, say: the agent's change that follows it led to that text.
+            return;
+        }
+        self.changes.unsure.remove(&change.path);
         let buffer = self.documents.find(&change.path);
         let (path, current): (_, Option<Text>) = match buffer {
             Some((_, document)) => (document.path.clone(), Some(document.text.clone())),
