@@ -12,7 +12,7 @@ use crate::event::{Event, ProjectEvent, ReviewEvent, SessionEvent};
 use crate::spine::event::{ReviewAction, Scope};
 use crate::spine::ids::{QueueId, SessionKey};
 use crate::spine::project::Whole;
-use crate::text::LineEdit;
+use crate::text::{LineEdit, Lines};
 
 const F: &str = "/p/f";
 
@@ -100,6 +100,10 @@ pub fn disk(w: &World) -> Option<String> {
     w.disk.get(F)
 }
 
+fn joined(lines: &Lines) -> String {
+    lines.iter().collect::<Vec<_>>().join(" ")
+}
+
 /// Compares the hunks of a file: row, old lines, new lines.
 #[track_caller]
 pub fn check_hunks_of(w: &World, path: &str, want: &[(usize, &str, &str)]) {
@@ -107,7 +111,7 @@ pub fn check_hunks_of(w: &World, path: &str, want: &[(usize, &str, &str)]) {
     let found = snapshot.reviews.iter().find(|r| r.path == Path::new(path));
     let hunks = found.into_iter().flat_map(|review| review.hunks.iter());
     let hunks: Vec<(usize, String, String)> = hunks
-        .map(|hunk| (hunk.row, hunk.old.join(" "), hunk.new.join(" ")))
+        .map(|hunk| (hunk.row, joined(&hunk.old), joined(&hunk.new)))
         .collect();
     let shown: Vec<(usize, &str, &str)> = hunks
         .iter()

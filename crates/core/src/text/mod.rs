@@ -10,14 +10,23 @@ pub mod fuzzy;
 pub mod paths;
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use ropey::Rope;
+use serde::{Serialize, Serializer};
 
 /// Lines of text; cloning is cheap.
 #[derive(Debug, Clone, Default)]
 pub struct Text {
     rope: Rope,
+}
+
+/// Some lines of a text: they are shared with it, and copied only when they are read.
+#[derive(Debug, Clone)]
+pub struct Lines {
+    text: Text,
+    rows: Range<usize>,
 }
 
 /// A replacement of whole lines: `removed` lines from row `start` are replaced with `lines`.
@@ -93,14 +102,14 @@ impl Text {
             if rest.is_empty() {
                 rest = chunks.next()?;
             }
-            if let Some((line, after)) = rest.split_once('\n') {
+            if let Some((line, after)) = first_line(rest) {
                 rest = after;
                 return Some(Cow::Borrowed(line));
             }
             let mut line = rest.to_owned();
             loop {
                 rest = chunks.next()?;
-                if let Some((end, after)) = rest.split_once('\n') {
+                if let Some((end, after)) = first_line(rest) {
                     rest = after;
                     line.push_str(end);
                     return Some(Cow::Owned(line));
@@ -195,6 +204,56 @@ impl Text {
             text.len().saturating_sub(row + usize::from(cut))
         };
         whole(self).min(whole(other))
+    }
+}
+
+/// Splits a text after its first `\n`, which is in neither part.
+fn first_line(text: &str) -> Option<(&str, &str)> {
+    let end = memchr::memchr(b'\n', text.as_bytes())?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
+impl Lines {
+    /// Returns the lines of `rows`, clamped to the text.
+    pub fn of(text: &Text, rows: Range<usize>) -> Self {
+        let end = rows.end.min(text.len());
+        Self {
+            text: text.clone(),
+            rows: rows.start.min(end)..end,
+        }
+    }
+
+    /// Returns all lines of a text.
+    pub fn all(text: Text) -> Self {
+        Self {
+            rows: 0..text.len(),
+            text,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.text.lines(self.rows.clone())
+    }
+}
+
+impl Hash for Lines {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_usize(self.len());
+        self.iter().for_each(|line| line.hash(state));
+    }
+}
+
+impl Serialize for Lines {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Whole;
+use crate::text::Lines;
 use crate::workspace::ledger::Review;
 use acp::path_as_text;
 
@@ -34,8 +35,8 @@ pub struct HunkInfo {
     pub path: PathBuf,
     pub row: usize,
     pub count: usize,
-    pub old: Vec<String>,
-    pub new: Vec<String>,
+    pub old: Lines,
+    pub new: Lines,
     pub state: &'static str,
 }
 
@@ -48,8 +49,8 @@ impl HunkInfo {
                 path: path.to_owned(),
                 row: hunk.new.start,
                 count: hunk.new.len(),
-                old: review.base().to_lines(hunk.old.clone()),
-                new: review.current().to_lines(hunk.new.clone()),
+                old: Lines::of(review.base(), hunk.old.clone()),
+                new: Lines::of(review.current(), hunk.new.clone()),
                 state: if hunk.conflict.is_some() {
                     "conflict"
                 } else {

@@ -68,7 +68,8 @@ impl Model {
                 let is_pending = hunk.state == "pending";
                 let place = (hunk.row, (!is_pending).then_some("!"));
                 let state = (!is_pending).then_some((hunk.state, "AcpWarning"));
-                hunk_line(place, &hunk.old, &hunk.new, state)
+                let lines = hunk.new.iter().chain(hunk.old.iter());
+                hunk_line(place, (hunk.old.len(), hunk.new.len()), lines, state)
             }
             What::Proposal(proposal, file, _) => {
                 let mut of_file = self.workspace.proposals().of_file(path);
@@ -78,7 +79,9 @@ impl Model {
             }
             What::Proposed(_, hunk, _) => {
                 let state = Some((hunk.state(), "AcpProposed"));
-                hunk_line((hunk.rows.start, None), &hunk.old, &hunk.new, state)
+                let place = (hunk.rows.start, None);
+                let lines = hunk.new.iter().chain(&hunk.old);
+                hunk_line(place, (hunk.old.len(), hunk.new.len()), lines, state)
             }
         }
     }
@@ -162,28 +165,26 @@ fn proposal_line(name: &str, file: &FileProposal, title: Option<&str>) -> Line {
 }
 
 /// Returns the line of a hunk: its row, its text and its state.
+/// Returns a hunk's line; `lines` are the added ones and then the removed ones.
 fn hunk_line(
     (row, sign): (usize, Option<&str>),
-    old: &[String],
-    new: &[String],
+    (removed, added): (usize, usize),
+    mut lines: impl Iterator<Item: AsRef<str>>,
     state: Option<(&str, Group)>,
 ) -> Line {
     let mut line = LineOf::default();
     line.put(&format!("  {:>5} ", row + 1), "AcpDim");
-    let (sign, group) = match (sign, old.is_empty(), new.is_empty()) {
+    let (sign, group) = match (sign, removed, added) {
         (Some(sign), ..) => (sign, "AcpWarning"),
-        (None, true, _) => ("+", "AcpSign"),
-        (None, _, true) => ("-", "AcpSignDelete"),
+        (None, 0, _) => ("+", "AcpSign"),
+        (None, _, 0) => ("-", "AcpSignDelete"),
         (None, ..) => ("~", "AcpSign"),
     };
     line.put(sign, group);
-    let changed = new.iter().chain(old);
-    let first = changed
-        .map(|text| text.trim())
-        .find(|text| !text.is_empty());
     line.put(" ", "AcpDim");
-    let text = cut(first.unwrap_or_default());
-    line.0.text.push_str(&text);
+    if let Some(first) = lines.find(|text| !text.as_ref().trim().is_empty()) {
+        line.0.text.push_str(&cut(first.as_ref().trim()));
+    }
     if let Some((state, group)) = state {
         line.put(&format!("  {state}"), group);
     }

@@ -8,7 +8,7 @@ use crate::spine::event::ReviewAction;
 use crate::spine::ids::QuestionId;
 use crate::spine::view::{HunkView, Line, PlaceView, ProposedView};
 use crate::text::diff::Hunk;
-use crate::text::{LineEdit, Text};
+use crate::text::{LineEdit, Lines, Text};
 use crate::workspace::hunkview;
 use crate::workspace::info::{HunkInfo, ProposalInfo};
 
@@ -177,8 +177,8 @@ fn info(path: &Path, hunk: &Proposed) -> HunkInfo {
         path: path.to_owned(),
         row: hunk.rows.start,
         count: hunk.rows.len(),
-        old: hunk.old.clone(),
-        new: hunk.new.clone(),
+        old: Lines::all(Text::from_lines(&hunk.old)),
+        new: Lines::all(Text::from_lines(&hunk.new)),
         state: hunk.state(),
     }
 }
