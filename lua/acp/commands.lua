@@ -150,181 +150,306 @@ local function terminal(call)
   end
 end
 
----@type table<string, fun(call: acp.commands.Call)>
+---@param lead string
+---@param words string[]
+---@return string[]
+local function starting_with(lead, words)
+  return vim.tbl_filter(function(word)
+    return vim.startswith(word, lead)
+  end, words)
+end
+
+--- Returns a completion of a subcommand's first word.
+---@param words fun(): string[]
+---@return fun(lead: string, rest: string): string[]
+local function first_word(words)
+  return function(lead, rest)
+    return rest:find("%s") and {} or starting_with(lead, words())
+  end
+end
+
+local complete_scope = first_word(function()
+  return scopes
+end)
+
+--- Returns a completion of a session's options.
+---@param name "mode"|"config"
+---@return fun(lead: string, rest: string): string[]
+local function option(name)
+  return function(lead, rest)
+    return starting_with(lead, require("acp.options").complete(name, rest))
+  end
+end
+
+--- A subcommand of `:Acp`.
+---@class acp.commands.Subcommand
+---@field about string What it does, for `:Acp` alone.
+---@field run fun(call: acp.commands.Call)
+---@field bang? true It accepts a `!`.
+---@field nargs? 0 It accepts no arguments. It acts on the current session: a name after it must not
+---seem to mean another.
+---@field complete? fun(lead: string, rest: string): string[] `rest` is all that follows it.
+
+---@type table<string, acp.commands.Subcommand>
 local subcommands = {
-  prompt = function(call)
-    if call.rest == "" then
-      usage("`:Acp prompt` needs a text; to write one in the chat, use `:AcpChat`.")
-    end
-    require("acp").prompt(call.rest, {
-      contexts = call.context and { call.context },
-      interrupt = call.bang or nil,
-    })
-  end,
-  cancel = function()
-    require("acp").cancel()
-  end,
-  stop = function()
-    require("acp.native").load().stop(nil)
-  end,
-  restart = function()
-    require("acp.native").load().restart(nil)
-  end,
-  accept = function(call)
-    require("acp").review.accept(scope_of(call))
-  end,
-  reject = function(call)
-    require("acp").review.reject(scope_of(call))
-  end,
-  next = function(call)
-    times(call, require("acp").review.next)
-  end,
-  prev = function(call)
-    times(call, require("acp").review.prev)
-  end,
-  review = function(call)
-    if call.bang then
-      quickfix()
-    else
-      require("acp.native").load().review_list()
-    end
-  end,
-  ["drop-feedback"] = function()
-    require("acp").review.drop_feedback()
-  end,
-  undo = function()
-    require("acp").review.undo()
-  end,
-  ["undo-turn"] = function(call)
-    require("acp").review.undo_turn({ back = call.bang })
-  end,
-  follow = function(call)
-    local to = follows[call.rest]
-    if call.rest ~= "" and to == nil then
-      usage(
-        ("%q is not a mode of `:Acp follow`: use `on`, `off`, `edits` or nothing."):format(
-          call.rest
+  prompt = {
+    about = "sends a prompt",
+    bang = true,
+    run = function(call)
+      if call.rest == "" then
+        usage("`:Acp prompt` needs a text; to write one in the chat, use `:AcpChat`.")
+      end
+      require("acp").prompt(call.rest, {
+        contexts = call.context and { call.context },
+        interrupt = call.bang or nil,
+      })
+    end,
+  },
+  cancel = {
+    about = "stops the turn",
+    nargs = 0,
+    run = function()
+      require("acp").cancel()
+    end,
+  },
+  stop = {
+    about = "ends the agent",
+    nargs = 0,
+    run = function()
+      require("acp.native").load().stop(nil)
+    end,
+  },
+  restart = {
+    about = "starts the agent again",
+    nargs = 0,
+    run = function()
+      require("acp.native").load().restart(nil)
+    end,
+  },
+  accept = {
+    about = "accepts the hunk at the cursor, or a file, turn or all",
+    complete = complete_scope,
+    run = function(call)
+      require("acp").review.accept(scope_of(call))
+    end,
+  },
+  reject = {
+    about = "rejects the hunk at the cursor, or a file, turn or all",
+    complete = complete_scope,
+    run = function(call)
+      require("acp").review.reject(scope_of(call))
+    end,
+  },
+  next = {
+    about = "goes to the next hunk",
+    run = function(call)
+      times(call, require("acp").review.next)
+    end,
+  },
+  prev = {
+    about = "goes to the previous hunk",
+    run = function(call)
+      times(call, require("acp").review.prev)
+    end,
+  },
+  review = {
+    about = "lists all files and hunks",
+    bang = true,
+    nargs = 0,
+    run = function(call)
+      if call.bang then
+        quickfix()
+      else
+        require("acp.native").load().review_list()
+      end
+    end,
+  },
+  ["drop-feedback"] = {
+    about = "does not send rejected hunks to the agent",
+    nargs = 0,
+    run = function()
+      require("acp").review.drop_feedback()
+    end,
+  },
+  undo = {
+    about = "takes your last decision about hunks back",
+    nargs = 0,
+    run = function()
+      require("acp").review.undo()
+    end,
+  },
+  ["undo-turn"] = {
+    about = "takes back what the last turn changed",
+    bang = true,
+    nargs = 0,
+    run = function(call)
+      require("acp").review.undo_turn({ back = call.bang })
+    end,
+  },
+  follow = {
+    about = "shows the agent's place in a window",
+    complete = first_word(function()
+      return { "edits", "off", "on" }
+    end),
+    run = function(call)
+      local to = follows[call.rest]
+      if call.rest ~= "" and to == nil then
+        usage(
+          ("%q is not a mode of `:Acp follow`: use `on`, `off`, `edits` or nothing."):format(
+            call.rest
+          )
         )
-      )
-    end
-    require("acp").follow(to)
-  end,
-  queue = function()
-    require("acp.native").load().queue_focus(nil)
-  end,
-  mode = function(call)
-    require("acp.options").mode(call.rest, call.bang)
-  end,
-  config = function(call)
-    require("acp.options").config(call.rest)
-  end,
-  permission = function()
-    require("acp.native").load().permission_focus()
-  end,
-  login = function(call)
-    require("acp.login").login(call.rest ~= "" and call.rest or nil)
-  end,
-  logout = function()
-    require("acp.login").ask_logout()
-  end,
-  terminal = terminal,
-  attach = function(call)
-    require("acp.composer").attach_command(call)
-  end,
-  detach = function(call)
-    require("acp.composer").detach_command(call)
-  end,
-  log = log,
-  agents = function(call)
-    if call.rest ~= "" then
-      return require("acp.install").ask(call.rest)
-    end
-    agents()
-  end,
-  sessions = function(call)
-    require("acp.sessions").command(call.args, call.bang)
-  end,
-  tools = function(call)
-    require("acp.tools.command").run(call.args)
-  end,
-  export = function(call)
-    local file = call.rest ~= "" and call.rest or nil
-    require("acp.sessions").export({}, file, call.bang)
-  end,
+      end
+      require("acp").follow(to)
+    end,
+  },
+  queue = {
+    about = "goes to the queued prompts",
+    nargs = 0,
+    run = function()
+      require("acp.native").load().queue_focus(nil)
+    end,
+  },
+  mode = {
+    about = "changes the agent's mode",
+    bang = true,
+    complete = option("mode"),
+    run = function(call)
+      require("acp.options").mode(call.rest, call.bang)
+    end,
+  },
+  config = {
+    about = "changes an option of the session",
+    complete = option("config"),
+    run = function(call)
+      require("acp.options").config(call.rest)
+    end,
+  },
+  permission = {
+    about = "goes to the open question",
+    nargs = 0,
+    run = function()
+      require("acp.native").load().permission_focus()
+    end,
+  },
+  login = {
+    about = "logs in to the agent",
+    complete = first_word(function()
+      return require("acp.login").ids()
+    end),
+    run = function(call)
+      require("acp.login").login(call.rest ~= "" and call.rest or nil)
+    end,
+  },
+  logout = {
+    about = "logs out of the agent",
+    nargs = 0,
+    run = function()
+      require("acp.login").ask_logout()
+    end,
+  },
+  terminal = {
+    about = "shows a command that an agent runs",
+    complete = first_word(function()
+      local native = require("acp.native").loaded()
+      return vim.tbl_map(function(item)
+        return tostring(item.id)
+      end, native and native.terminals() or {})
+    end),
+    run = terminal,
+  },
+  attach = {
+    about = "attaches the current file, lines, or the clipboard's image",
+    complete = function(_, rest)
+      local files = vim.fn.getcompletion(rest, "file")
+      return vim.list_extend(starting_with(rest, { "clipboard" }), files)
+    end,
+    run = function(call)
+      require("acp.composer").attach_command(call)
+    end,
+  },
+  detach = {
+    about = "removes an attachment",
+    complete = first_word(function()
+      return require("acp.composer").numbers()
+    end),
+    run = function(call)
+      require("acp.composer").detach_command(call)
+    end,
+  },
+  log = {
+    about = "opens the log",
+    nargs = 0,
+    run = log,
+  },
+  agents = {
+    about = "lists the agents, or installs one",
+    complete = first_word(function()
+      return vim.tbl_map(function(found)
+        return found.name
+      end, require("acp.agents").list())
+    end),
+    run = function(call)
+      if call.rest ~= "" then
+        return require("acp.install").ask(call.rest)
+      end
+      agents()
+    end,
+  },
+  sessions = {
+    about = "lists the open and past sessions",
+    bang = true,
+    complete = function(lead, rest)
+      local words = vim.split(rest, "%s+")
+      local has_action = words[1] == "delete" or words[1] == "export"
+      if #words == 1 or #words == 2 and has_action then
+        return starting_with(lead, require("acp.sessions").words(#words == 1))
+      end
+      return {}
+    end,
+    run = function(call)
+      require("acp.sessions").command(call.args, call.bang)
+    end,
+  },
+  tools = {
+    about = "chooses Neovim's tools for agents",
+    complete = function(lead, rest)
+      return starting_with(lead, require("acp.tools.command").words(rest))
+    end,
+    run = function(call)
+      require("acp.tools.command").run(call.args)
+    end,
+  },
+  export = {
+    about = "writes the conversation as markdown",
+    bang = true,
+    complete = function(lead)
+      return vim.fn.getcompletion(lead, "file")
+    end,
+    run = function(call)
+      local file = call.rest ~= "" and call.rest or nil
+      require("acp.sessions").export({}, file, call.bang)
+    end,
+  },
 }
 
---- What each subcommand does, for `:Acp` alone.
----@type table<string, string>
-local about = {
-  accept = "accepts the hunk at the cursor, or a file, turn or all",
-  agents = "lists the agents, or installs one",
-  attach = "attaches the current file, lines, or the clipboard's image",
-  cancel = "stops the turn",
-  config = "changes an option of the session",
-  detach = "removes an attachment",
-  ["drop-feedback"] = "does not send rejected hunks to the agent",
-  export = "writes the conversation as markdown",
-  follow = "shows the agent's place in a window",
-  log = "opens the log",
-  login = "logs in to the agent",
-  logout = "logs out of the agent",
-  mode = "changes the agent's mode",
-  next = "goes to the next hunk",
-  permission = "goes to the open question",
-  prev = "goes to the previous hunk",
-  prompt = "sends a prompt",
-  queue = "goes to the queued prompts",
-  reject = "rejects the hunk at the cursor, or a file, turn or all",
-  restart = "starts the agent again",
-  review = "lists all files and hunks",
-  sessions = "lists the open and past sessions",
-  stop = "ends the agent",
-  terminal = "shows a command that an agent runs",
-  tools = "chooses Neovim's tools for agents",
-  undo = "takes your last decision about hunks back",
-  ["undo-turn"] = "takes back what the last turn changed",
-}
+---@return string[]
+local function names()
+  local all = vim.tbl_keys(subcommands)
+  table.sort(all)
+  return all
+end
 
 --- Lists the subcommands.
 local function overview()
-  local names = vim.tbl_keys(subcommands)
-  table.sort(names)
   local chunks = {}
-  for i, name in ipairs(names) do
-    local line_end = i < #names and "\n" or ""
+  for _, name in ipairs(names()) do
     table.insert(chunks, { (":Acp %-14s"):format(name), "Identifier" })
-    table.insert(chunks, { about[name] .. line_end })
+    table.insert(chunks, { subcommands[name].about .. "\n" })
   end
+  chunks[#chunks][1] = vim.trim(chunks[#chunks][1])
   vim.api.nvim_echo(chunks, false, {})
 end
-
---- Subcommands that accept a `!`.
----@type table<string, boolean?>
-local with_bang = {
-  prompt = true,
-  mode = true,
-  review = true,
-  ["undo-turn"] = true,
-  sessions = true,
-  export = true,
-}
-
---- Subcommands that accept no arguments. They act on the current session: a name after them must not
---- seem to mean another.
----@type table<string, boolean?>
-local without_arguments = {
-  cancel = true,
-  ["drop-feedback"] = true,
-  log = true,
-  logout = true,
-  permission = true,
-  queue = true,
-  restart = true,
-  review = true,
-  stop = true,
-  undo = true,
-  ["undo-turn"] = true,
-}
 
 --- Returns the lines of a command's range, or nil without one.
 ---@param command vim.api.keyset.create_user_command.command_args
@@ -371,38 +496,23 @@ function M.run(command)
       return overview()
     end
     local name, bang, rest = command.args:match("^([^%s!]+)(!?)%s*(.-)%s*$")
-    local run = subcommands[name]
-    if run and bang == "!" and not with_bang[name] then
+    local subcommand = subcommands[name]
+    if not subcommand then
+      local all = table.concat(names(), ", ")
+      usage(("unknown subcommand `:Acp %s`; use one of %s."):format(name or command.args, all))
+    elseif bang == "!" and not subcommand.bang then
       usage(("`:Acp %s` takes no `!`."):format(name))
-    elseif run and rest ~= "" and without_arguments[name] then
+    elseif rest ~= "" and subcommand.nargs == 0 then
       usage(("`:Acp %s` takes no argument."):format(name))
-    elseif run then
-      run({
+    else
+      subcommand.run({
         args = vim.list_slice(command.fargs, 2),
         rest = rest,
         context = context_of(command),
         bang = bang == "!",
       })
-    else
-      local names = vim.tbl_keys(subcommands)
-      table.sort(names)
-      usage(
-        ("unknown subcommand `:Acp %s`; use one of %s."):format(
-          name or command.args,
-          table.concat(names, ", ")
-        )
-      )
     end
   end)
-end
-
----@param lead string
----@param words string[]
----@return string[]
-local function starting_with(lead, words)
-  return vim.tbl_filter(function(word)
-    return vim.startswith(word, lead)
-  end, words)
 end
 
 --- Completes `:AcpChat`: installed agents; others only if no installed one matches, so that opening
@@ -415,11 +525,11 @@ function M.complete_chat(lead, line, position)
   if line:sub(1, position):find("AcpChat!?%s+%S+%s") then
     return {}
   end
-  local names, others = {}, {}
+  local installed, others = {}, {}
   for _, found in ipairs(require("acp.agents").list()) do
-    table.insert(found.path and names or others, found.name)
+    table.insert(found.path and installed or others, found.name)
   end
-  local there = starting_with(lead, names)
+  local there = starting_with(lead, installed)
   return (#there > 0 or lead == "") and there or starting_with(lead, others)
 end
 
@@ -430,50 +540,12 @@ end
 ---@return string[]
 function M.complete(lead, line, position)
   local typed = line:sub(1, position):match("^.-Acp%s+(.*)$") or ""
-  local name, rest = typed:match("^(%S+)%s+(.*)$")
+  local name, rest = typed:match("^([^%s!]+)!?%s+(.*)$")
   if not name or not rest then
-    local names = vim.tbl_keys(subcommands)
-    table.sort(names)
-    return starting_with(lead, names)
-  elseif (name == "accept" or name == "reject") and not rest:find("%s") then
-    return starting_with(lead, scopes)
-  elseif name == "terminal" and not rest:find("%s") then
-    local native = require("acp.native").loaded()
-    return starting_with(
-      lead,
-      vim.tbl_map(function(item)
-        return tostring(item.id)
-      end, native and native.terminals() or {})
-    )
-  elseif name == "agents" and not rest:find("%s") then
-    return starting_with(
-      lead,
-      vim.tbl_map(function(found)
-        return found.name
-      end, require("acp.agents").list())
-    )
-  elseif name == "mode" or name == "config" then
-    return starting_with(lead, require("acp.options").complete(name, rest))
-  elseif name == "attach" then
-    return vim.list_extend(starting_with(rest, { "clipboard" }), vim.fn.getcompletion(rest, "file"))
-  elseif name == "detach" and not rest:find("%s") then
-    return starting_with(lead, require("acp.composer").numbers())
-  elseif name:find("^sessions!?$") then
-    local words = vim.split(rest, "%s+")
-    local has_action = words[1] == "delete" or words[1] == "export"
-    if #words == 1 or #words == 2 and has_action then
-      return starting_with(lead, require("acp.sessions").words(#words == 1))
-    end
-  elseif name:find("^export!?$") then
-    return vim.fn.getcompletion(lead, "file")
-  elseif name == "follow" and not rest:find("%s") then
-    return starting_with(lead, { "edits", "off", "on" })
-  elseif name == "tools" then
-    return starting_with(lead, require("acp.tools.command").words(rest))
-  elseif name == "login" and not rest:find("%s") then
-    return starting_with(lead, require("acp.login").ids())
+    return starting_with(lead, names())
   end
-  return {}
+  local complete = vim.tbl_get(subcommands, name, "complete")
+  return complete and complete(lead, rest) or {}
 end
 
 return M
