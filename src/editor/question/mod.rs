@@ -275,7 +275,9 @@ fn buffer(kind: Kind) -> mlua::Result<i32> {
     {
         return Ok(buf);
     }
-    let buf = buffer::read_only("", kind.filetype())?;
+    // 'laststatus' 3 shows it.
+    let name = buffer::free_name(&format!("acp://{}", kind.keymaps()))?;
+    let buf = buffer::read_only(&name, kind.filetype())?;
     with(|window| window.bufs.insert(kind, buf));
     autocmd::on(
         "question entered",

@@ -253,3 +253,14 @@ fn without_a_question_a_message_says_so() {
     });
     nvim.quit();
 }
+
+#[test]
+fn the_status_line_of_the_whole_screen_names_the_window() {
+    let nvim = start(r#"{"permission":{"toolCallId":"a","title":"First"},"as":"q1"}"#);
+    nvim.cmd("set laststatus=3");
+    ask(&nvim);
+    wait_asked(&nvim, "First");
+    nvim.cmd("Acp permission");
+    nvim.wait_text("acp://permission");
+    nvim.quit();
+}
