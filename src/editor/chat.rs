@@ -37,6 +37,7 @@ pub fn create(agent: &str, past: Option<&str>) -> mlua::Result<SessionKey> {
         rows: 0,
         spans: Rc::default(),
         links: Rc::default(),
+        unfolded: Vec::new(),
         seen: 0..0,
         title: vec![(agent.into(), "AcpTitle"), ("starting".into(), "AcpDim")],
         attached: Vec::new(),
@@ -94,6 +95,7 @@ pub fn draw_anew(key: SessionKey) -> mlua::Result<()> {
     with(|chats| {
         if let Some(chat) = chats.by_session.get_mut(&key) {
             (chat.is_plain, chat.life, chat.rows) = (true, chat.life + 1, 0);
+            chat.unfolded.clear();
         }
     });
     chat.spans.borrow_mut().clear();
@@ -141,7 +143,7 @@ pub fn apply(key: SessionKey, life: u32, ops: Vec<ChatOp>) -> mlua::Result<()> {
     let windows = nvim::windows_of(buf)?;
     let following = following(buf)?;
     let mut rows = chat.rows;
-    let mut folds = Vec::new();
+    let (mut folds, mut all_folds) = (Vec::new(), None);
     let result = buffer::unlocked(buf, || {
         let mut result = Ok(());
         for op in ops {
@@ -157,24 +159,34 @@ pub fn apply(key: SessionKey, life: u32, ops: Vec<ChatOp>) -> mlua::Result<()> {
                 ChatOp::Colours { start, lines } => {
                     result = result.and(colour(&chat, start, &lines));
                 }
+                ChatOp::AllFolds(all) => all_folds = Some(folds::created(all)),
                 fold => folds.push(fold),
             }
         }
         result
     });
-    with(|chats| {
-        if let Some(chat) = chats.by_session.get_mut(&key) {
-            chat.rows = rows;
-        }
+    let unfolded = with(|chats| {
+        let chat = chats.by_session.get_mut(&key)?;
+        chat.rows = rows;
+        Some(match all_folds {
+            Some(_) => std::mem::take(&mut chat.unfolded),
+            None => chat.unfolded.clone(),
+        })
     });
+    let unfolded = unfolded.unwrap_or_default();
     result?;
     panics::inject(DRAWING);
+    let all_folds = all_folds.unwrap_or_default();
     for &win in &windows {
-        folds::apply(win, &folds, following.contains(&win))?;
+        let folds = match unfolded.contains(&win) {
+            true => &all_folds,
+            false => &folds,
+        };
+        folds::apply(win, folds, following.contains(&win))?;
     }
     for win in following {
         go_to_end(win, buf)?;
-        if !folds.is_empty() {
+        if !folds.is_empty() || !all_folds.is_empty() {
             // A closed fold leaves the window half empty.
             fill(win)?;
         }

@@ -38,6 +38,8 @@ pub struct Chat {
     pub rows: usize,
     pub spans: Rc<RefCell<Spans>>,
     pub links: Rc<RefCell<Links>>,
+    /// New windows, which have no folds yet.
+    pub unfolded: Vec<i32>,
     /// The rows that a window shows, as the core knows them.
     pub seen: Range<usize>,
     pub title: Vec<(OneLine, Group)>,

@@ -15,6 +15,14 @@ pub fn forget(win: i32) -> mlua::Result<()> {
     window::call(win, || api("nvim_command", "silent! normal! zE"))
 }
 
+/// Returns the changes that create folds.
+pub fn created(folds: Vec<(usize, usize, FoldState)>) -> Vec<ChatOp> {
+    let folds = folds.into_iter();
+    folds
+        .map(|(start, end, state)| ChatOp::Fold { start, end, state })
+        .collect()
+}
+
 /// Creates, opens and closes folds in a window; if `is_following`, the user reads the end.
 pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
     if ops.is_empty() {

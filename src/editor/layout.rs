@@ -274,6 +274,11 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
         folds::forget(win)?;
     }
     chat::go_to_end(win, chat.transcript)?;
+    chats::with(|chats| {
+        if let Some(chat) = chats.by_session.get_mut(&key) {
+            chat.unfolded.push(win);
+        }
+    });
     send(Event::View(ViewEvent::FoldsWanted { session: key }));
     Ok(win)
 }

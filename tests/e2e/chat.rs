@@ -229,6 +229,11 @@ fn thoughts_are_folded_in_a_window_that_is_opened_again() {
     nvim.wait("the fold", || hidden(&nvim) == [4, 5, 6, 7]);
     nvim.cmd("tabnew | AcpChat");
     nvim.wait("the fold", || hidden(&nvim) == [4, 5, 6, 7]);
+    // The other window has it once.
+    nvim.cmd("tabprevious");
+    go(&nvim, "acp-chat");
+    nvim.keys("3G<CR>");
+    nvim.wait("no fold", || hidden(&nvim).is_empty());
     nvim.quit();
 }
 

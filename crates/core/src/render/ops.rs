@@ -12,6 +12,8 @@ pub struct Ops {
     changes: Vec<Change>,
     /// Created or toggled in this order.
     folds: Vec<Fold>,
+    /// All folds, if a new window wants them.
+    all_folds: Option<Vec<(usize, usize, FoldState)>>,
 }
 
 /// The creation or toggle of a fold.
@@ -82,12 +84,9 @@ impl Ops {
         });
     }
 
-    /// Replaces all folds.
+    /// Gives a new window all folds, in rows of the final text.
     pub fn set_folds(&mut self, folds: Vec<(usize, usize, FoldState)>) {
-        self.folds.clear();
-        for (start, end, state) in folds {
-            self.fold(start, end, state);
-        }
+        self.all_folds = Some(folds);
     }
 
     pub fn into_ops(self) -> Vec<ChatOp> {
@@ -109,7 +108,8 @@ impl Ops {
                 true => ChatOp::TurnFold { start, end, state },
             }
         });
-        changes.chain(folds).collect()
+        let all = self.all_folds.map(ChatOp::AllFolds);
+        changes.chain(folds).chain(all).collect()
     }
 
     fn move_folds(&mut self, start: usize, removed: usize, added: usize) {

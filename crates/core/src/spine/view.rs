@@ -269,6 +269,8 @@ pub enum ChatOp {
         end: usize,
         state: FoldState,
     },
+    /// All folds, for the windows that have asked for them; the others have them.
+    AllFolds(Vec<(usize, usize, FoldState)>),
 }
 
 /// The initial state of a fold; later the user controls it.

@@ -29,7 +29,7 @@ pub const ALL: Range<usize> = 0..usize::MAX / 4;
 
 impl Chat {
     pub fn apply(&mut self, ops: Vec<ChatOp>) {
-        let mut new_folds = Vec::new();
+        let (mut new_folds, mut all_folds) = (Vec::new(), None);
         for op in ops {
             match op {
                 ChatOp::Splice {
@@ -45,6 +45,7 @@ impl Chat {
                 }
                 ChatOp::Fold { start, end, state } => new_folds.push((start, end, state, false)),
                 ChatOp::TurnFold { start, end, state } => new_folds.push((start, end, state, true)),
+                ChatOp::AllFolds(folds) => all_folds = Some(folds),
             }
         }
         for (start, end, state, is_known) in new_folds {
@@ -65,6 +66,8 @@ impl Chat {
             }
             self.folds.push((start, end, state));
         }
+        // A new window looks like the one before.
+        self.folds = all_folds.unwrap_or(std::mem::take(&mut self.folds));
         // A fold precedes the folds inside it.
         self.folds
             .sort_unstable_by_key(|fold| (fold.0, Reverse(fold.1)));
