@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{FileReview, Reviews};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText};
+use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptReview};
 use crate::text::{Text, plural};
@@ -192,7 +192,7 @@ impl Workspace {
         &mut self,
         session: SessionKey,
         kept: KeptReview,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) {
         let is_pending = self.restore_kept(session, kept, result, fx);
@@ -220,7 +220,7 @@ impl Workspace {
         &mut self,
         session: SessionKey,
         kept: KeptReview,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) -> bool {
         if kept.link.is_some() {
@@ -228,7 +228,8 @@ impl Workspace {
         }
         let disk = match result {
             Ok(disk) => disk,
-            Err(why) => {
+            Err(ReadError::Folder(_)) => DiskFile::missing(&kept.path),
+            Err(ReadError::Failed(why)) => {
                 let text = format!(
                     "{} has undecided changes from earlier, but cannot be read now; they come back \
                      with the next session here: {why}",

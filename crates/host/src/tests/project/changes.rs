@@ -120,6 +120,22 @@ fn a_move_is_one_change() {
 }
 
 #[test]
+fn a_file_in_the_place_of_a_folder_is_not_moved() {
+    check(
+        &[("d/a", "1"), ("d/b", "2")],
+        sh("mv d/a t; rm -r d; mv t d"),
+        &["d"],
+        &["d: - > \"1\"", "d/a: \"1\" > -", "d/b: \"2\" > -"],
+    );
+    check(
+        &[("a", "1")],
+        sh("mv a t; mkdir a; mv t a/b"),
+        &["a"],
+        &["a: \"1\" > -", "a/b: - > \"1\""],
+    );
+}
+
+#[test]
 fn a_file_moved_and_changed_together_is_one_change() {
     let old = "first line\\nsecond line\\nthird line\\n";
     let text = old.replace("\\n", "\n");
