@@ -8,7 +8,7 @@ use super::ondisk::writes;
 use super::world::{Part, S1, World};
 use crate::event::{Event, ProjectEvent, ReviewEvent};
 use crate::spine::event::{DiskText, ReviewAction, Scope};
-use crate::spine::project::{Committed, FileState, KeptReview};
+use crate::spine::project::{Committed, FileState, KeptNow, KeptReview};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 
@@ -115,8 +115,11 @@ fn a_kept_review_continues() {
             current: None,
             stamp: None,
             mode: None,
-            is_deleted: path == "/p/gone",
-            link: None,
+            now: if path == "/p/gone" {
+                KeptNow::Missing
+            } else {
+                KeptNow::File
+            },
         };
         let files = vec![
             left(F, base.clone()),
@@ -158,8 +161,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
             current: None,
             stamp: None,
             mode: None,
-            is_deleted: false,
-            link: Some(F.into()),
+            now: KeptNow::Link(F.into()),
         }];
         let root = PathBuf::from("/p");
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
@@ -194,8 +196,7 @@ fn is_left(w: &mut World) {
         current: None,
         stamp: None,
         mode: None,
-        is_deleted: false,
-        link: None,
+        now: KeptNow::File,
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());
@@ -317,8 +318,7 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
         current: Some(Text::from_text(current)),
         stamp: None,
         mode: None,
-        is_deleted: false,
-        link: None,
+        now: KeptNow::File,
     }];
     let root = PathBuf::from("/p");
     w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));

@@ -11,7 +11,7 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
-use crate::spine::project::{Body, FileState, KeptReview};
+use crate::spine::project::{Body, FileState, KeptNow, KeptReview};
 use crate::text::{Text, plural};
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
@@ -223,8 +223,8 @@ impl Workspace {
         result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) -> bool {
-        if kept.link.is_some() {
-            return self.restore_linked(session, kept);
+        if let KeptNow::Link(to) = kept.now.clone() {
+            return self.restore_linked(session, kept, to);
         }
         let disk = match result {
             Ok(disk) => disk,
@@ -241,7 +241,7 @@ impl Workspace {
         };
         // The review may continue under another name.
         self.reviews.touch(&kept.path);
-        if disk.content.is_none() && !kept.is_deleted {
+        if disk.content.is_none() && kept.now != KeptNow::Missing {
             // Another program has deleted the file since; no decision is needed.
             return false;
         }
@@ -285,7 +285,7 @@ impl Workspace {
     }
 
     /// Restores the review of a file that a link has replaced: what is read there is another file.
-    fn restore_linked(&mut self, session: SessionKey, kept: KeptReview) -> bool {
+    fn restore_linked(&mut self, session: SessionKey, kept: KeptReview, to: PathBuf) -> bool {
         let path = self.reviews.name_of(&kept.path, &kept.path);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return true;
@@ -296,7 +296,7 @@ impl Workspace {
             .begin(&path, &kept.path, session, &base, kept.base);
         file.from = kept.from;
         file.now = FileState {
-            body: kept.link.map_or(Body::Missing, Body::Link),
+            body: Body::Link(to),
             mode: kept.mode,
             stamp: kept.stamp,
         };
@@ -327,8 +327,7 @@ impl FileReview {
             current: Some(self.ledger.current().clone()),
             stamp: self.now.stamp,
             mode: self.now.mode,
-            is_deleted: self.now.is_missing(),
-            link: self.now.link().map(Path::to_owned),
+            now: KeptNow::of(&self.now),
         }
     }
 }
