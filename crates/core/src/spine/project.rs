@@ -22,7 +22,7 @@ type RawPath = As<FromInto<OsString>>;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     pub body: Body,
-    /// The permission bits; `None` if the path does not exist.
+    /// The permission bits; `None` of a link, and if the path does not exist.
     pub mode: Option<u32>,
     /// Taken before the content was read.
     pub stamp: Option<Stamp>,

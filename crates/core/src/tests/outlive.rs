@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::ondisk::writes;
+use super::ondisk::{check_whole, writes};
 use super::world::{Part, S1, World};
 use crate::event::{Event, ProjectEvent, ReviewEvent};
 use crate::spine::event::{DiskText, ReviewAction, Scope};
-use crate::spine::project::{Committed, FileState, KeptNow, KeptReview};
+use crate::spine::project::{Committed, FileState, KeptNow, KeptReview, Whole};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 
@@ -157,15 +157,20 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
         let files = vec![KeptReview {
             path: "/p/linked".into(),
             from: None,
-            base: FileState::of_text(Text::from_text(OLD), Format::default()),
+            base: FileState {
+                mode: Some(0o644),
+                ..FileState::of_text(Text::from_text(OLD), Format::default())
+            },
             current: None,
             stamp: None,
-            mode: None,
+            // Earlier versions kept the link's own.
+            mode: Some(0o777),
             now: KeptNow::Link(F.into()),
         }];
         let root = PathBuf::from("/p");
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
         assert_eq!(w.model.workspace.reviews().counts(S1), (1, 0));
+        check_whole(&w, "/p/linked", &[Whole::Link]);
         let (action, scope) = (ReviewAction::Reject, Scope::All);
         w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
         assert!(w.disk.links.is_empty());

@@ -297,7 +297,7 @@ impl Workspace {
         file.from = kept.from;
         file.now = FileState {
             body: Body::Link(to),
-            mode: kept.mode,
+            mode: None,
             stamp: kept.stamp,
         };
         file.agent_wrote(kept.current.unwrap_or(base));

@@ -233,6 +233,14 @@ fn modes_links_and_binary_files_are_reported() {
     work.opened();
     link("nowhere")(&work);
     assert_eq!(work.changes(), ["l: link a > link nowhere"]);
+    // A link has no mode of its own.
+    work.file("m", "3");
+    assert_eq!(work.changes(), ["m: - > \"3\""]);
+    fs::remove_file(work.path("m")).expect("a file");
+    symlink("a", work.path("m")).expect("a link");
+    assert_eq!(work.changes(), ["m: \"3\" > link a"]);
+    fs::remove_file(work.path("m")).expect("a file");
+    assert_eq!(work.changes(), ["m: link a > -"]);
     sh("rm l; mkdir t; printf 2 >t/x; ln -s t l")(&work);
     assert_eq!(
         work.changes(),
