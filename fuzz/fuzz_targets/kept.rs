@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use acp_core::spine::event::{DiskText, Stamp};
-use acp_core::spine::project::{Blob, Body, FileState, KeptReview};
+use acp_core::spine::project::{Blob, Body, FileState, KeptNow, KeptReview};
 use acp_core::text::format::Format;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -34,8 +34,14 @@ struct Review {
     content: Content,
     mode: Option<u32>,
     stamp: Option<(u64, u64, i64, i64)>,
-    is_deleted: bool,
-    link: Option<Vec<u8>>,
+    now: Now,
+}
+
+#[derive(Debug, Arbitrary)]
+enum Now {
+    File,
+    Missing,
+    Link(Vec<u8>),
 }
 
 impl Review {
@@ -71,8 +77,11 @@ impl Review {
             current: None,
             stamp,
             mode: self.mode,
-            is_deleted: self.is_deleted,
-            link: self.link.map(path),
+            now: match self.now {
+                Now::File => KeptNow::File,
+                Now::Missing => KeptNow::Missing,
+                Now::Link(to) => KeptNow::Link(path(to)),
+            },
         }
     }
 }

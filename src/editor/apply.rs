@@ -1,5 +1,7 @@
 //! Applies effects and frames on the main thread.
 
+use std::rc::Rc;
+
 use nvim_oxi::mlua::{self, Value};
 
 use super::ask::{self, Choice};
@@ -35,7 +37,12 @@ pub fn frame(frame: Frame) {
                 }
             }
             Patch::Review { buf, tick, hunks } => {
-                guard::run(place, || review::show(buf, tick, hunks));
+                let hunks = Rc::new(hunks);
+                let draw = || review::show(buf, tick, Rc::clone(&hunks));
+                if !guard::succeeds(place, draw) {
+                    // Nothing is shown now, so that each hunk is drawn anew.
+                    guard::run(place, draw);
+                }
             }
             Patch::Follow { session, view } => guard::run(place, || follow::show(session, view)),
             Patch::Terminal {

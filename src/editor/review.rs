@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Table};
 
+use super::guard;
 use super::hunk::{Drawn, Stock};
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, defer, window};
@@ -27,6 +28,9 @@ pub struct Reviews {
     keyed: BTreeMap<i32, ReviewKeys>,
     passes: u64,
 }
+
+/// The activity that messages about a failed hunk name.
+const HUNK: &str = "drawing a hunk";
 
 /// The longest that drawing may hold the main thread at a time.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -78,14 +82,14 @@ pub fn start() -> mlua::Result<()> {
 }
 
 /// Shows the hunks of a buffer in place of the previous ones.
-pub fn show(buf: BufId, tick: u64, hunks: Vec<HunkView>) -> mlua::Result<()> {
+pub fn show(buf: BufId, tick: u64, hunks: Rc<Vec<HunkView>>) -> mlua::Result<()> {
     let buf = buf.0;
     if !buffer::is_loaded(buf)? || tick < super::documents::tick(buf) {
         // The text has changed since; the core gets the change and sends the hunks again.
         return Ok(());
     }
     set_keys(buf, !hunks.is_empty())?;
-    draw(buf, Rc::new(hunks))?;
+    draw(buf, hunks)?;
     uncover(buf)
 }
 
@@ -206,12 +210,18 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
 }
 
 /// Draws what is left of a drawing that began at `start`: a hunk at least, and for at most
-/// [`BUDGET`].
+/// [`BUDGET`]. A hunk that cannot be drawn hides no other one.
 fn draw_rest(buf: i32, canvas: &Canvas, mut shown: Shown, start: Instant) -> mlua::Result<()> {
+    let mut failed = None;
     while let Some((index, place)) = shown.rest.pop() {
         if let Some(hunk) = shown.all.get(index) {
-            let drawn = Drawn::draw(canvas, hunk, place, &shown.style)?;
-            shown.hunks.push(drawn);
+            let drawn = guard::caught(HUNK, || Drawn::draw(canvas, hunk, place, &shown.style));
+            match drawn {
+                Some(Ok(drawn)) => shown.hunks.push(drawn),
+                // A panic is reported.
+                None => {}
+                Some(Err(error)) => failed = failed.or(Some(error)),
+            }
         }
         if start.elapsed() > BUDGET {
             break;
@@ -219,6 +229,9 @@ fn draw_rest(buf: i32, canvas: &Canvas, mut shown: Shown, start: Instant) -> mlu
     }
     let (id, is_whole) = (shown.id, shown.rest.is_empty());
     with(|reviews| reviews.by_buf.insert(buf, shown));
+    if let Some(error) = failed {
+        guard::run(HUNK, || Err::<(), _>(error));
+    }
     match is_whole {
         true => Ok(()),
         false => draw_rest_later(buf, id),

@@ -1,6 +1,7 @@
 //! A panic in the plugin costs one piece of work and one message: Neovim, its buffers and the chat
 //! keep working.
 
+use super::files::{self, Script};
 use super::harness::{Nvim, Project};
 use super::talk::{self, ended, go, open, said, status, wait_phase, wait_said};
 
@@ -102,5 +103,45 @@ fn a_panic_in_an_edit_is_survived_and_the_agent_gets_its_answer() {
     wait_phase(&nvim, "idle");
     check_survived(&nvim, "an edit");
     nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
+fn a_hunk_that_cannot_be_drawn_hides_no_other() {
+    let text = |changed: &str| -> String {
+        let line = |n: u32| match n % 2 {
+            0 => format!("{changed} {n}\n"),
+            _ => format!("line {n}\n"),
+        };
+        (0..2000).map(line).collect()
+    };
+    let script = Script::new().writes("a.txt", &text("new")).done();
+    let project = Project::new().file("a.txt", text("old"));
+    let nvim = project.agent("agent", &script).start();
+    // Before the library looks the function up: two hunks fail, one of them in sight.
+    let fail = "local set = vim.api.nvim_buf_set_extmark
+        local hunks = vim.api.nvim_create_namespace('acp_review')
+        vim.api.nvim_buf_set_extmark = function(buf, namespace, row, ...)
+            if namespace == hunks and (row == 4 or row == 1500) then
+                error('no mark here')
+            end
+            return set(buf, namespace, row, ...)
+        end";
+    nvim.lua(fail, ());
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    files::turn(&nvim);
+    // The deferred ones as well.
+    nvim.wait("all other hunks", || {
+        let marks = "local all = vim.api.nvim_create_namespace('acp_review')
+            local rows, buf = {}, vim.fn.bufnr('a.txt')
+            for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, all, 0, -1, {})) do
+                rows[mark[2]] = true
+            end
+            return vim.tbl_count(rows)";
+        nvim.lua(marks, ()) == 998
+    });
+    let message = "acp.nvim: An internal error in drawing a hunk was caught; your text is safe.";
+    assert!(nvim.messages().contains(message), "{}", nvim.messages());
     nvim.quit();
 }

@@ -6,7 +6,7 @@ use crate::conversation::agent::Limits;
 use crate::questions::Answer;
 use crate::questions::rules::Rules;
 use crate::spine::effect::Level;
-use crate::spine::event::{DiskFile, Stamp, WriteError};
+use crate::spine::event::{DiskFile, ReadError, Stamp, WriteError};
 use crate::spine::ids::QuestionId;
 use crate::spine::pending::{Token, reply};
 use crate::spine::view::Follow;
@@ -58,7 +58,7 @@ pub enum Event {
     },
     DiskRead {
         token: Token<reply::DiskRead>,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
     },
     /// The stamp of the file after the write.
     DiskWritten {

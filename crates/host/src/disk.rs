@@ -24,7 +24,7 @@ use super::quiescence::Quiescence;
 use super::refusal::Refusal;
 use super::write::write;
 use acp_core::event::Event;
-use acp_core::spine::event::{DiskFile, DiskText, Stamp, WriteError};
+use acp_core::spine::event::{DiskFile, DiskText, ReadError, Stamp, WriteError};
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::FileState;
 use acp_core::text::Text;
@@ -169,7 +169,7 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
             let result = read_still(&file, shared, kit).await;
             Event::DiskRead {
                 token,
-                result: result.unwrap_or_else(|| Err(panicked("read"))),
+                result: result.unwrap_or_else(|| Err(ReadError::Failed(panicked("read")))),
             }
         }
         Operation::Write {
@@ -226,7 +226,7 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
                 let held = Held::find(&file, &roots);
                 on_held(held, &file, "moved", |from| {
                     let held = Held::make(&to, &roots);
-                    on_held(held, &to, "created", |to| project::move_to(from, to))
+                    on_held(held, &to, "restored", |to| project::move_to(from, to))
                 })?;
                 Ok(acp_edge::paths::stamp(&to))
             };
@@ -246,7 +246,7 @@ async fn read_still(
     path: &Path,
     shared: &Arc<Shared>,
     kit: &Kit,
-) -> Option<Result<DiskFile, String>> {
+) -> Option<Result<DiskFile, ReadError>> {
     let begun = Instant::now();
     let Quiescence { after, patience } = kit.writers.quiescence();
     loop {
@@ -317,11 +317,14 @@ fn on_held(
 ///
 /// # Errors
 /// A sentence with the path and the next step.
-pub(super) fn read(path: &Path, cap: u64) -> Result<Option<(DiskText, PathBuf)>, String> {
+pub(super) fn read(path: &Path, cap: u64) -> Result<Option<(DiskText, PathBuf)>, ReadError> {
     let (bytes, real) = match read_bytes(path, cap) {
         Ok(read) => read,
         Err(Refusal::Io(error)) if is_missing(&error) => return Ok(None),
-        Err(refusal) => return Err(refusal.words(path, "read")),
+        Err(refusal @ Refusal::Folder) => {
+            return Err(ReadError::Folder(refusal.words(path, "read")));
+        }
+        Err(refusal) => return Err(ReadError::Failed(refusal.words(path, "read"))),
     };
     let (format, text) = Format::decode(&bytes);
     Ok(Some((DiskText { text, format }, real)))

@@ -11,6 +11,8 @@ use std::path::Path;
 pub(super) enum Refusal {
     Io(io::Error),
     Folder,
+    /// A folder with files, in the place of a file that would be restored.
+    FullFolder,
     /// A pipe, a socket or a device.
     Special,
     TooLarge(u64),
@@ -52,12 +54,18 @@ impl Refusal {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     format!("{error}; free some space and try again")
                 }
+                io::ErrorKind::NotADirectory if done == "restored" => {
+                    "a file is where its folder was; reject or move that file first".into()
+                }
                 io::ErrorKind::NotADirectory => {
                     "a part of its path is a file, not a folder; choose another path".into()
                 }
                 _ => format!("{error}; check the path and try again"),
             },
             Refusal::Folder => "it is a folder; choose a file in it".into(),
+            Refusal::FullFolder => {
+                "a folder with files is in its place; reject or move those files first".into()
+            }
             Refusal::Special => "it is not a regular file; choose one that is".into(),
             Refusal::TooLarge(cap) => {
                 format!(

@@ -405,3 +405,35 @@ fn typing_while_the_agent_keeps_changing_the_file_loses_nothing() {
     check_bytes(nvim, "a.txt", all.join("\n") + "\n");
     door.nvim.quit();
 }
+
+#[test]
+fn files_and_folders_that_replaced_each_other_are_restored_and_brought_back() {
+    let deed = "rm -r d; mv a.txt d; mkdir -p a.txt/b; echo three > a.txt/b/x";
+    for open in ["a.txt", "d/x"] {
+        let script = Script::new().step(json!({ "shell": deed })).done();
+        let project = Project::new().file("a.txt", "one\n").file("d/x", "two\n");
+        let nvim = start(project.agent("agent", &script), open);
+        let read = |name: &str| std::fs::read_to_string(nvim.project.path(name)).ok();
+        let wait = |what: &str, want: [(&str, &str); 2]| {
+            nvim.wait(what, || {
+                let is_there = |(name, text)| read(name).as_deref() == Some(text);
+                want.into_iter().all(is_there) && options(&nvim)[0] == false
+            });
+        };
+        turn(&nvim);
+        for _ in 0..2 {
+            nvim.wait("the review", || {
+                nvim.lua("return require('acp').status().review.files", ()) == 4
+            });
+            nvim.cmd("Acp reject all");
+            wait("the state before", [("a.txt", "one\n"), ("d/x", "two\n")]);
+            wait_hunks(&nvim, json!([]));
+            nvim.cmd("Acp undo");
+            wait(
+                "the agent's state",
+                [("d", "one\n"), ("a.txt/b/x", "three\n")],
+            );
+        }
+        nvim.quit();
+    }
+}

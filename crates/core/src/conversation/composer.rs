@@ -14,7 +14,7 @@ use crate::conversation::session::Session;
 use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, Prompt};
+use crate::spine::event::{DiskFile, Prompt, ReadError};
 use crate::spine::ids::{AgentKey, ContentId, SessionKey};
 use crate::spine::oneline::OneLine;
 use crate::spine::pending::{Token, reply};
@@ -210,7 +210,7 @@ impl Conversation {
     pub(crate) fn content_read(
         &mut self,
         token: Token<reply::DiskRead>,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
     ) -> Option<SessionKey> {
         let id = self.jobs.reads.take(token)?;
         let content = result.ok().and_then(|file| file.content);

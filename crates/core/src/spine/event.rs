@@ -1,6 +1,6 @@
 //! Events: the closed enum of all input to the core.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -204,6 +204,22 @@ impl From<String> for WriteError {
     }
 }
 
+/// Why a file was not read: a sentence with the path and the next step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadError {
+    /// There is a folder.
+    Folder(String),
+    Failed(String),
+}
+
+impl ReadError {
+    pub fn into_words(self) -> String {
+        match self {
+            ReadError::Folder(why) | ReadError::Failed(why) => why,
+        }
+    }
+}
+
 /// The file at a path on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskFile {
@@ -213,6 +229,16 @@ pub struct DiskFile {
     pub content: Option<DiskText>,
     /// Taken before the content was read.
     pub stamp: Option<Stamp>,
+}
+
+impl DiskFile {
+    pub fn missing(path: &Path) -> Self {
+        Self {
+            real: path.to_owned(),
+            content: None,
+            stamp: None,
+        }
+    }
 }
 
 /// Identifies a version of a file on disk without reading it.

@@ -22,7 +22,7 @@ type RawPath = As<FromInto<OsString>>;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     pub body: Body,
-    /// The permission bits; `None` if the path does not exist.
+    /// The permission bits; `None` of a link, and if the path does not exist.
     pub mode: Option<u32>,
     /// Taken before the content was read.
     pub stamp: Option<Stamp>,
@@ -97,11 +97,29 @@ pub struct KeptReview {
     pub stamp: Option<Stamp>,
     /// Its permission bits then.
     pub mode: Option<u32>,
-    /// The agent deleted the file; otherwise, if it is missing, another program did.
-    pub is_deleted: bool,
-    /// The target of the link that took the file's place.
-    #[serde(default, with = "As::<Option<FromInto<OsString>>>")]
-    pub link: Option<PathBuf>,
+    /// What was at the path then.
+    pub now: KeptNow,
+}
+
+/// What a kept review has at its path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KeptNow {
+    /// If it is missing later, another program has deleted it.
+    File,
+    /// The agent deleted the file.
+    Missing,
+    /// A link with this target took the file's place.
+    Link(#[serde(with = "RawPath")] PathBuf),
+}
+
+impl KeptNow {
+    pub fn of(state: &FileState) -> Self {
+        match &state.body {
+            Body::Missing => KeptNow::Missing,
+            Body::Link(to) => KeptNow::Link(to.clone()),
+            Body::Text(_) | Body::Bytes { .. } | Body::Unreadable(_) => KeptNow::File,
+        }
+    }
 }
 
 /// A change of a file as a whole, in addition to its hunks.

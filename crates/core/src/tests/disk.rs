@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::event::Event;
 use crate::spine::effect::HostEffect;
-use crate::spine::event::{DiskFile, DiskText, Stamp, WriteError};
+use crate::spine::event::{DiskFile, DiskText, ReadError, Stamp, WriteError};
 use crate::spine::project::{Blob, Body, FileState};
 use crate::text::Text;
 use crate::text::format::Format;
@@ -196,8 +196,12 @@ impl Disk {
         })
     }
 
-    pub fn read(&self, path: &Path) -> Result<DiskFile, String> {
-        self.check(path, "read")?;
+    pub fn read(&self, path: &Path) -> Result<DiskFile, ReadError> {
+        self.check(path, "read").map_err(ReadError::Failed)?;
+        if self.is_folder(&self.real(path)) {
+            let why = format!("{} is a folder", path.display());
+            return Err(ReadError::Folder(why));
+        }
         let real = self.real(path);
         let content = self.files.get(&real).map(|bytes| {
             let (format, text) = Format::decode(bytes);
@@ -252,6 +256,7 @@ impl Disk {
 
     fn restore(&mut self, path: &Path, state: &FileState) -> Result<Option<Stamp>, String> {
         self.check(path, "restored")?;
+        self.check_place(path)?;
         let bytes = match &state.body {
             Body::Text(content) => content.format.encode(&content.text).expect("it was read"),
             Body::Bytes {
@@ -275,6 +280,7 @@ impl Disk {
 
     fn move_back(&mut self, from: &Path, to: &Path) -> Result<Option<Stamp>, String> {
         self.check(from, "moved")?;
+        self.check_place(to)?;
         if self.files.contains_key(to) {
             return Err(format!("{} is there already", to.display()));
         }
@@ -291,6 +297,21 @@ impl Disk {
         if self.links.remove(path).is_none() {
             self.modes.remove(path);
             self.files.remove(path);
+        }
+        Ok(())
+    }
+
+    /// Returns whether there are files below a path.
+    fn is_folder(&self, path: &Path) -> bool {
+        let mut all = self.files.keys().chain(self.links.keys());
+        all.any(|file| file != path && file.starts_with(path))
+    }
+
+    /// Fails if a folder or a file above is in the way of a new file.
+    fn check_place(&self, path: &Path) -> Result<(), String> {
+        let is_file = |at: &Path| self.files.contains_key(at) || self.links.contains_key(at);
+        if self.is_folder(path) || path.ancestors().skip(1).any(is_file) {
+            return Err(format!("{}: something is in its place", path.display()));
         }
         Ok(())
     }

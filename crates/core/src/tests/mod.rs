@@ -33,6 +33,7 @@ mod frames;
 mod growth;
 mod history;
 mod hostile;
+mod kinds;
 mod lifecycle;
 mod login;
 mod notices;

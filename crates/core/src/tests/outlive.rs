@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::ondisk::writes;
+use super::ondisk::{check_whole, writes};
 use super::world::{Part, S1, World};
 use crate::event::{Event, ProjectEvent, ReviewEvent};
 use crate::spine::event::{DiskText, ReviewAction, Scope};
-use crate::spine::project::{Committed, FileState, KeptReview};
+use crate::spine::project::{Committed, FileState, KeptNow, KeptReview, Whole};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 
@@ -115,8 +115,11 @@ fn a_kept_review_continues() {
             current: None,
             stamp: None,
             mode: None,
-            is_deleted: path == "/p/gone",
-            link: None,
+            now: if path == "/p/gone" {
+                KeptNow::Missing
+            } else {
+                KeptNow::File
+            },
         };
         let files = vec![
             left(F, base.clone()),
@@ -154,16 +157,20 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
         let files = vec![KeptReview {
             path: "/p/linked".into(),
             from: None,
-            base: FileState::of_text(Text::from_text(OLD), Format::default()),
+            base: FileState {
+                mode: Some(0o644),
+                ..FileState::of_text(Text::from_text(OLD), Format::default())
+            },
             current: None,
             stamp: None,
-            mode: None,
-            is_deleted: false,
-            link: Some(F.into()),
+            // Earlier versions kept the link's own.
+            mode: Some(0o777),
+            now: KeptNow::Link(F.into()),
         }];
         let root = PathBuf::from("/p");
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
         assert_eq!(w.model.workspace.reviews().counts(S1), (1, 0));
+        check_whole(&w, "/p/linked", &[Whole::Link]);
         let (action, scope) = (ReviewAction::Reject, Scope::All);
         w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
         assert!(w.disk.links.is_empty());
@@ -194,8 +201,7 @@ fn is_left(w: &mut World) {
         current: None,
         stamp: None,
         mode: None,
-        is_deleted: false,
-        link: None,
+        now: KeptNow::File,
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());
@@ -317,8 +323,7 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
         current: Some(Text::from_text(current)),
         stamp: None,
         mode: None,
-        is_deleted: false,
-        link: None,
+        now: KeptNow::File,
     }];
     let root = PathBuf::from("/p");
     w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));

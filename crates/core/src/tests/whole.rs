@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::editor::Travel;
 use super::ondisk::{
-    PLACES, Place, check_hunks, check_settled, check_whole, decide, disk, running, shell, travels,
-    types, writes,
+    PLACES, Place, check_hunks, check_settled, check_whole, decide, disk, running, saves, shell,
+    travels, types, writes,
 };
 use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
@@ -198,9 +198,27 @@ fn a_file_that_is_gone_and_back_stands_once_in_a_buffer_with_unsaved_lines() {
         shell(&mut w, |disk| disk.put(F, text));
         assert_eq!(w.buffer(F), text.replace('b', "typed"));
         w.ends_turn("end_turn");
-        // The conflict of the deletion first, then what it hides.
         reject(&mut w);
-        reject(&mut w);
+        assert_eq!(w.buffer(F), "a\ntyped\nc\n");
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn an_offer_to_delete_is_withdrawn_when_the_file_is_back() {
+    type Back = fn(&mut World);
+    let ways: [Back; 3] = [
+        |w| shell(w, |disk| disk.put(F, "a\nb\nc\n")),
+        |w| writes(w, "1", "a\ntyped\nc\n"),
+        saves,
+    ];
+    for back in ways {
+        let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+        types(&mut w, 1, 1, &["typed"]);
+        shell(&mut w, |disk| disk.removes(F));
+        check_hunks(&w, &[(0, "a typed c", "a typed c")]);
+        back(&mut w);
+        w.ends_turn("end_turn");
         assert_eq!(w.buffer(F), "a\ntyped\nc\n");
         check_settled(&w);
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::event::{DiskFile, EditDone, EditError, Stamp, WriteError};
+use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::{Pending, Token, reply};
 use crate::spine::project::{Checkpoint, KeptReview};
@@ -48,9 +48,9 @@ impl Workspace {
     pub(crate) fn disk_was_read(
         &mut self,
         token: Token<reply::DiskRead>,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
-    ) -> Option<Result<DiskFile, String>> {
+    ) -> Option<Result<DiskFile, ReadError>> {
         if let Ok(disk) = &result
             && self.documents.is_overwritten(disk)
         {

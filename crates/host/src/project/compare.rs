@@ -108,6 +108,9 @@ pub(super) type Named<'a> = (&'a Path, &'a Entry);
 
 /// Finds where new files came from: first the same inode, then the same content, each only if
 /// unique on both sides, then the most similar text.
+///
+/// A file where a folder was is not looked for, nor one where a folder is now: neither could be
+/// moved back before other files are.
 fn moves<'a>(
     gone: &[Named<'a>],
     new: &[(PathBuf, Entry)],
@@ -116,6 +119,9 @@ fn moves<'a>(
     let mut gone = gone.to_vec();
     let new = new.iter().map(|(path, entry)| (path.as_path(), entry));
     let mut new: Vec<Named> = new.collect();
+    let (were, are) = (folders(&gone), folders(&new));
+    gone.retain(|(path, _)| !are.contains(path));
+    new.retain(|(path, _)| !were.contains(path));
     let same_file = pairs(&gone, &new, |entry| Some(entry.stat.inode))
         .into_iter()
         .filter(|(old, now)| is_link(old.1) == is_link(now.1) && old.1.stat.same_file(&now.1.stat))
@@ -128,6 +134,12 @@ fn moves<'a>(
     take(same_content.collect(), &mut gone, &mut new, &mut moves);
     moves.extend(similarity::pairs(&gone, &new, store));
     moves
+}
+
+/// Returns the folders above some files.
+fn folders<'a>(files: &[Named<'a>]) -> HashSet<&'a Path> {
+    let above = files.iter().flat_map(|(path, _)| path.ancestors().skip(1));
+    above.collect()
 }
 
 /// Records moves and removes their files from the candidates.

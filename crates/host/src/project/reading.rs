@@ -257,9 +257,11 @@ pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileSt
             Body::Unreadable(format!("{} was not read: {why}", path.display()))
         }
     };
+    // A link has none of its own, and what is read through it is another file.
+    let has_mode = !matches!(body, Body::Link(_));
     FileState {
         body,
-        mode: Some(stat.permissions()),
+        mode: has_mode.then(|| stat.permissions()),
         stamp: Some(stat.stamp()),
     }
 }

@@ -1,16 +1,19 @@
 //! Restores files: content, kind, mode and path.
 //!
 //! Invariant: an error leaves a file as it was, or says what differs. No data is lost: a folder
-//! that is not empty is never removed, and no move overwrites a file.
+//! with files is never removed, and no move overwrites a file.
 
+use std::ffi::CString;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
 
 use super::store::Store;
 use crate::disk::delete;
@@ -21,6 +24,15 @@ use acp_edge::paths::is_missing;
 
 /// The permission bits of a state.
 const PERMISSIONS: u32 = 0o7777;
+
+/// Opens a folder to list it.
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// The maximum depth of folders that are removed.
+const MAX_DEPTH: usize = 64;
 
 /// Restores the state of a path: content, kind and mode.
 ///
@@ -54,11 +66,17 @@ pub(crate) fn move_to(from: &Path, to: &Path) -> Result<(), String> {
         .map_err(Refusal::from)
         .and_then(|meta| match meta.is_dir() {
             true => Err(Refusal::Folder),
-            false => Ok(rename_over_nothing(from, to)?),
+            false => {
+                if fs::symlink_metadata(to).is_ok_and(|meta| meta.is_dir()) {
+                    remove_folders(to)?;
+                }
+                Ok(rename_over_nothing(from, to)?)
+            }
         });
     moved.map_err(|refusal| {
         let sentence = refusal.words(from, "moved");
         match &refusal {
+            Refusal::FullFolder => refusal.words(to, "restored"),
             Refusal::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => format!(
                 "{} was not moved: {} already exists; move that file away first.",
                 from.display(),
@@ -131,7 +149,7 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => File::from(file).set_permissions(mode),
         // Its mode keeps its owner from opening it.
-        Err(rustix::io::Errno::ACCESS) => set_mode_unopened(path, mode),
+        Err(Errno::ACCESS) => set_mode_unopened(path, mode),
         Err(errno) => Err(errno.into()),
     }
 }
@@ -167,16 +185,49 @@ fn link(path: &Path, to: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses to replace anything but files and links; removes an empty folder.
+/// Refuses to replace anything but files and links; removes a folder without files.
 fn make_way(path: &Path, here: Option<&Metadata>) -> Result<(), Refusal> {
     let Some(meta) = here else {
         return Ok(());
     };
     match meta.file_type() {
-        kind if kind.is_dir() => fs::remove_dir(path).map_err(|_| Refusal::Folder),
+        kind if kind.is_dir() => remove_folders(path),
         kind if kind.is_file() || kind.is_symlink() => Ok(()),
         _ => Err(Refusal::Special),
     }
+}
+
+/// Removes a folder and the folders in it, unless there is a file.
+fn remove_folders(path: &Path) -> Result<(), Refusal> {
+    let folder = rustix::fs::open(path, FOLDER, Mode::empty()).map_err(io::Error::from)?;
+    empty(&folder, MAX_DEPTH, false)?;
+    empty(&folder, MAX_DEPTH, true)?;
+    fs::remove_dir(path).map_err(|_| Refusal::FullFolder)
+}
+
+/// Checks that there are only folders in a folder, or removes them.
+fn empty(folder: &OwnedFd, depth: usize, is_removing: bool) -> Result<(), Refusal> {
+    let depth = depth.checked_sub(1).ok_or(Refusal::FullFolder)?;
+    let names = Dir::read_from(folder).map_err(io::Error::from)?;
+    let names = names.map(|entry| Ok(entry?.file_name().to_owned()));
+    let names: Vec<CString> = names
+        .collect::<Result<_, Errno>>()
+        .map_err(io::Error::from)?;
+    for name in names {
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let inner = match rustix::fs::openat(folder, &name, FOLDER, Mode::empty()) {
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(Refusal::FullFolder),
+            inner => inner.map_err(io::Error::from)?,
+        };
+        empty(&inner, depth, is_removing)?;
+        if is_removing {
+            let removed = rustix::fs::unlinkat(folder, &name, AtFlags::REMOVEDIR);
+            removed.map_err(|_| Refusal::FullFolder)?;
+        }
+    }
+    Ok(())
 }
 
 fn rename_over_nothing(from: &Path, to: &Path) -> io::Result<()> {
@@ -184,7 +235,7 @@ fn rename_over_nothing(from: &Path, to: &Path) -> io::Result<()> {
         Ok(()) => Ok(()),
         // Some file systems do not support this; then another program could create the file between
         // check and move.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             if fs::symlink_metadata(to).is_ok() {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::checkpoints;
 use super::codec::{seal, unseal};
@@ -25,12 +26,15 @@ use super::manifest::{Entries, decode as decode_manifest};
 use super::reading::nanoseconds;
 use super::store::{Store, Sync, write_private};
 use acp_core::spine::event::Stamp;
-use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptReview};
+use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptNow, KeptReview};
 use acp_core::text::Text;
 use acp_core::text::diff::merge;
 
 /// The first bytes of a file of reviews; the last one is the version.
-const MAGIC: &[u8; 8] = b"acprevw4";
+const MAGIC: &[u8; 8] = b"acprevw5";
+
+/// The same of the version before, which is still read.
+const BEFORE: &[u8; 8] = b"acprevw4";
 
 /// Stores this Neovim's reviews of one project.
 #[derive(Debug)]
@@ -273,8 +277,7 @@ impl Keeper {
                     current: change.after.text(),
                     stamp: change.after.stamp,
                     mode: change.after.mode,
-                    is_deleted: change.after.is_missing(),
-                    link: change.after.link().map(Path::to_owned),
+                    now: KeptNow::of(&change.after),
                     path: change.path.clone(),
                     from: change.from,
                     base: change.before,
@@ -294,8 +297,7 @@ impl Keeper {
         review.current = change.after.text().or(review.current);
         review.stamp = change.after.stamp;
         review.mode = change.after.mode;
-        review.is_deleted = change.after.is_missing();
-        review.link = change.after.link().map(Path::to_owned);
+        review.now = KeptNow::of(&change.after);
         taken.insert(change.path, Record::new(review));
     }
 
@@ -510,7 +512,10 @@ fn decode(bytes: &[u8]) -> Option<Stored> {
     if is_older(bytes) {
         return Some(Stored::default());
     }
-    let json = unseal(MAGIC, bytes)?;
+    let json = match bytes.starts_with(BEFORE) {
+        true => upgraded(&unseal(BEFORE, bytes)?)?,
+        false => unseal(MAGIC, bytes)?,
+    };
     let (root, records, saved): (OsString, _, _) = serde_json::from_slice(&json).ok()?;
     Some(Stored {
         root: root.into(),
@@ -519,8 +524,62 @@ fn decode(bytes: &[u8]) -> Option<Stored> {
     })
 }
 
+/// Returns the reviews of the version before, whose fields `is_deleted` and `link` became `now`.
+fn upgraded(json: &[u8]) -> Option<Vec<u8>> {
+    let mut all: Value = serde_json::from_slice(json).ok()?;
+    for record in all.get_mut(1)?.as_array_mut()? {
+        let review = record.get_mut("review")?.as_object_mut()?;
+        let link = review.remove("link").filter(|link| !link.is_null());
+        let is_deleted = review.remove("is_deleted") == Some(Value::Bool(true));
+        let now = match link {
+            Some(link) => json!({ "Link": link }),
+            None if is_deleted => json!("Missing"),
+            None => json!("File"),
+        };
+        review.insert("now".to_owned(), now);
+    }
+    serde_json::to_vec(&all).ok()
+}
+
 fn is_older(bytes: &[u8]) -> bool {
-    let [name @ .., version] = MAGIC;
+    let [name @ .., version] = BEFORE;
     let found = bytes.strip_prefix(name).and_then(<[u8]>::first);
     found.is_some_and(|found| found < version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reviews_of_the_version_before_are_read() {
+        let path = |path: &str| json!({ "Unix": path.as_bytes() });
+        let record = |name: &str, is_deleted: bool, link: Option<Value>| {
+            let mut review = json!({
+                "path": path(name),
+                "from": null,
+                "base": { "body": "Missing", "mode": null, "stamp": null },
+                "stamp": null,
+                "mode": 420,
+                "is_deleted": is_deleted,
+            });
+            // The first ones of that version knew no links.
+            if let (Some(link), Some(review)) = (link, review.as_object_mut()) {
+                review.insert("link".to_owned(), link);
+            }
+            json!({ "review": review, "blob": null, "current": null })
+        };
+        let records = [
+            record("/p/a", false, None),
+            record("/p/b", true, Some(Value::Null)),
+            record("/p/c", false, Some(path("a"))),
+        ];
+        let all = json!([path("/p"), records, []]);
+        let stored = decode(&seal(BEFORE, all.to_string().as_bytes())).expect("readable");
+        let now = stored.records.into_iter().map(|record| record.review.now);
+        let link = KeptNow::Link("a".into());
+        let want = [KeptNow::File, KeptNow::Missing, link];
+        assert_eq!(now.collect::<Vec<_>>(), want);
+        assert_eq!(stored.root, Path::new("/p"));
+    }
 }

@@ -15,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::manifest::Stat;
 use crate::write;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -69,8 +70,14 @@ pub(super) struct Level {
     repository: Option<Gitignore>,
     /// The folder is itself a git folder, next to its working trees.
     is_git: bool,
+    /// Where the rules are from.
+    pub(super) sources: Sources,
     above: Option<Arc<Level>>,
 }
+
+/// The files with rules for a folder, those from above it only for the root, and its `.git`,
+/// without a stat, because that begins with rules of its own.
+pub(super) type Sources = Vec<(PathBuf, Option<Stat>)>;
 
 impl Rules {
     /// Returns the rules below `root`.
@@ -161,33 +168,42 @@ impl Rules {
         folders_to_top(&self.root, |folder| folder.join(GIT).exists())
     }
 
-    /// Returns the files with rules for the root that are not below it, except in its git folder.
-    pub(super) fn outer_files(&self) -> Vec<PathBuf> {
-        let above = self.folders_above();
-        let top = above.last().copied().unwrap_or(&self.root);
-        let exclude = git_folder(&top.join(".git")).map(|git| git.join("info/exclude"));
-        let ignore = above.iter().map(|folder| folder.join(".gitignore"));
-        ignore.chain(exclude).chain(self.excludes.clone()).collect()
+    /// Returns the sources of the root's rules.
+    pub(super) fn root_sources(&mut self) -> Sources {
+        self.level(Path::new("")).sources.clone()
+    }
+
+    /// Returns the folders whose rules were needed one by one, and the sources of these.
+    pub(super) fn needed(&self) -> impl Iterator<Item = (&PathBuf, &Sources)> {
+        let levels = self.levels.iter();
+        levels.map(|(folder, level)| (folder, &level.sources))
     }
 
     fn read_level(&self, folder: &Path, above: Option<Arc<Level>>, is_root: bool) -> Level {
         let git = folder.join(".git");
-        let begins = git.exists() || (is_root && above.is_none());
+        let has_git = git.exists();
+        let mut sources: Sources = has_git.then(|| (git.clone(), None)).into_iter().collect();
+        let begins = has_git || (is_root && above.is_none());
         let repository = begins.then(|| {
             let exclude = git_folder(&git).map(|git| git.join("info/exclude"));
-            read_rules(
-                folder,
-                [self.excludes.clone(), exclude].into_iter().flatten(),
-            )
+            let files = [self.excludes.clone(), exclude].into_iter().flatten();
+            read_rules(folder, files, &mut sources)
         });
+        let here = read_rules(folder, [folder.join(".gitignore")], &mut sources);
+        let mut outer = above.as_ref().filter(|_| is_root);
+        while let Some(level) = outer {
+            sources.extend(level.sources.iter().cloned());
+            outer = level.above.as_ref();
+        }
         let is_git = ["objects", "refs"]
             .iter()
             .all(|name| folder.join(name).is_dir())
             && folder.join("HEAD").is_file();
         Level {
-            here: read_rules(folder, [folder.join(".gitignore")]),
+            here,
             repository,
             is_git,
+            sources,
             above,
         }
     }
@@ -235,14 +251,19 @@ pub(super) fn is_obeyed_by_git(path: &Path) -> bool {
     }
 }
 
-/// Returns the patterns of these files, later ones taking precedence; unreadable files and invalid
-/// patterns are skipped, as in git.
-fn read_rules(folder: &Path, files: impl IntoIterator<Item = PathBuf>) -> Gitignore {
+/// Returns the patterns of these files, later ones taking precedence, and notes those that exist;
+/// unreadable files and invalid patterns are skipped, as in git.
+fn read_rules(
+    folder: &Path,
+    files: impl IntoIterator<Item = PathBuf>,
+    sources: &mut Sources,
+) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     for file in files {
         // Reading a pipe would block.
-        if file.is_file() {
-            let _ = builder.add(file);
+        if let Some(meta) = fs::metadata(&file).ok().filter(fs::Metadata::is_file) {
+            let _ = builder.add(&file);
+            sources.push((file, Some(Stat::of(&meta))));
         }
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())

@@ -12,13 +12,15 @@ use std::sync::Arc;
 
 use super::manifest::Stat;
 use super::reading::in_parallel;
-use super::rules::{Level, Rules};
+use super::rules::{Level, Rules, Sources};
 
 /// The result of a scan, with paths below the root.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) found: Vec<FoundFile>,
     pub(super) folders: Vec<PathBuf>,
+    /// Folders with rules, and where those are from.
+    pub(super) rules: Vec<(PathBuf, Sources)>,
     /// Folders that could not be listed.
     pub(super) unseen: Vec<PathBuf>,
     /// Set if the scan stopped early, because there are too many files.
@@ -86,6 +88,9 @@ impl Scan {
                 if let Some(rules) = listed.rules {
                     let folders = listed.folders.into_iter();
                     below.extend(folders.map(|folder| (folder, Some(Arc::clone(&rules)))));
+                    if !rules.sources.is_empty() {
+                        self.rules.push((folder.clone(), rules.sources.clone()));
+                    }
                     self.folders.push(folder);
                 }
                 if self.is_cut {

@@ -14,6 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::compare::Difference;
 use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
+use super::reading::now;
 use super::reviews::{Keeper, Left};
 use super::shadow::{Looked, Shadow};
 use super::store::Store;
@@ -173,6 +174,7 @@ impl Worker {
                 self.look(Where::At(paths.into_iter().collect())).await;
             }
             Operation::Checkpoint(token, turns) => {
+                let begun = now();
                 let before = self.wakeups.turns(turns);
                 // A checkpoint while a turn runs may end another one.
                 let begins = before == Turns::Over && turns == Turns::Running;
@@ -180,7 +182,7 @@ impl Worker {
                     true => self.changed().await,
                     false => Where::Everything,
                 };
-                self.checkpoint(token, place, turns).await;
+                self.checkpoint(token, begun, place, turns).await;
             }
             Operation::Track(paths) => {
                 let known = paths.clone();
@@ -318,13 +320,15 @@ impl Worker {
     async fn checkpoint(
         &mut self,
         token: Token<reply::CheckpointTaken>,
+        begun: i128,
         place: Where,
         turns: Turns,
     ) {
         let result = match self.look_until_still(place).await {
             Some(()) => {
                 // What can be written nowhere is in memory: only the next Neovim lacks it.
-                let keep = |shadow: &mut Shadow| {
+                let keep = move |shadow: &mut Shadow| {
+                    shadow.knows_all_until(begun);
                     let kept = shadow.keep();
                     Checkpoint {
                         files: shadow.count(),

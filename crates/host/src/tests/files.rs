@@ -21,7 +21,7 @@ impl Run {
                 result,
             } => result
                 .map(|file| file.content)
-                .map_err(|why| self.without_folder(&why)),
+                .map_err(|why| self.without_folder(&why.into_words())),
             other => panic!("{other:?}"),
         }
     }

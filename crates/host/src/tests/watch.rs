@@ -308,6 +308,37 @@ fn a_turn_begins_with_a_look_at_what_was_reported_only() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_made_unseen_before_a_turn_that_looks_at_little_is_not_new() {
+    let project = Project::new(&[(".gitignore", "out\n"), ("b", "2\n")]);
+    let hidden = project.root.join("out/a");
+    project.write("out/a", "the user's\n");
+    let meta = || fs::metadata(&hidden).expect("a file");
+    if meta().created().is_err() {
+        return;
+    }
+    wait_for("a time to be past", || {
+        let age = meta().modified().expect("a time").elapsed();
+        age.is_ok_and(|age| age > Duration::from_millis(60))
+    });
+    let before = project.looks_at("everything");
+    project.checkpoint(Turns::Running);
+    assert_eq!(project.looks_at("everything"), before);
+    project.write("out/a", "the agent's\n");
+    project.write(".gitignore", "");
+    loop {
+        let Event::Project(ProjectEvent::Changed { changes, .. }) = project.take() else {
+            continue;
+        };
+        if let Some(change) = changes.iter().find(|change| change.path == hidden) {
+            let state = &change.before.body;
+            assert!(matches!(state, Body::Unreadable(_)), "{state:?}");
+            return;
+        }
+    }
+}
+
 #[test]
 fn a_file_written_by_another_name_is_reported_before_a_turn_begins() {
     let project = Project::new(&[("d/a", "one\n")]);

@@ -40,7 +40,8 @@ impl Model {
             let text = "That has changed meanwhile: the list shows what is there now.";
             fx.push(notify(Level::Info, text));
         }
-        let written = written(&items);
+        let mut written = written(&items);
+        self.workspace.sort_targets(&mut written);
         let places: Vec<ProposalIndex> = items
             .iter()
             .filter_map(|item| item.what.proposed())

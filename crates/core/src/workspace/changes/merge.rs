@@ -118,7 +118,7 @@ impl Workspace {
             conflicts,
             ..
         } = merge;
-        self.offer_disk(&path, conflicts, fx);
+        self.offer_disk(&path, conflicts, disk.content.is_none(), fx);
         if !was_saved {
             // This holds even if the disk has changed again: the buffer contains its previous text.
             self.documents.set_disk(buf, next_base, disk.stamp);
@@ -145,6 +145,7 @@ impl Workspace {
         &mut self,
         path: &std::path::Path,
         conflicts: Vec<Conflict>,
+        is_gone: bool,
         fx: &mut Effects,
     ) {
         if conflicts.is_empty() {
@@ -154,7 +155,10 @@ impl Workspace {
             return;
         };
         for conflict in conflicts {
-            review.offer(conflict);
+            match is_gone {
+                true => review.offer_deletion(conflict),
+                false => review.offer(conflict),
+            }
         }
         self.reviews.touch(path);
         let text = format!(

@@ -542,6 +542,11 @@ impl TakeIn {
         }
     }
 
+    /// Returns whether the change left a link, which may lead to a folder.
+    pub fn is_link(&self) -> bool {
+        self.change.after.link().is_some()
+    }
+
     /// Returns the text file that the change has left.
     pub fn as_told(&self) -> Option<DiskFile> {
         let FileChange { path, after, .. } = &self.change;

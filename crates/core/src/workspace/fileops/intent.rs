@@ -91,6 +91,14 @@ impl Intent {
             _ => Kind::Decision,
         }
     }
+
+    /// Returns whether a folder in the file's place means that there is no file.
+    pub(super) fn is_of_missing(&self) -> bool {
+        match self {
+            Intent::TakeIn(change) => !change.is_link(),
+            _ => self.kind() == Kind::Decision,
+        }
+    }
 }
 
 impl Workspace {

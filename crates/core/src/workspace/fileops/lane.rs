@@ -3,8 +3,11 @@
 //! Invariants: a lane exists while it has operations; each name of a file leads to one lane. A
 //! buffer, a review or a read of the disk shows that two names mean one file: then their lanes are
 //! joined, and operations keep the order of their arrival as far as none has changed the file.
+//!
+//! Operations on a file and on what is below its path, while that is or was a folder, keep their
+//! order as well, except reads: neither can be there beside the other.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::{Author, Intent, Kind, Landing, Operation};
@@ -18,6 +21,14 @@ pub struct LaneId(u64);
 pub struct FileOps {
     lanes: BTreeMap<LaneId, Lane>,
     by_name: HashMap<PathBuf, LaneId>,
+    /// The lanes by their places.
+    by_place: HashMap<PathBuf, BTreeSet<LaneId>>,
+    /// The number of places below each folder.
+    below: HashMap<PathBuf, usize>,
+    /// The lanes that wait for another one, by that lane.
+    blocked: BTreeMap<LaneId, BTreeSet<LaneId>>,
+    /// The lanes that waited and may go on.
+    freed: BTreeSet<LaneId>,
     next: u64,
 }
 
@@ -25,6 +36,8 @@ pub struct FileOps {
 #[derive(Debug, Default)]
 struct Lane {
     names: Vec<PathBuf>,
+    /// The names, and the paths to which operations may move the file.
+    places: BTreeSet<PathBuf>,
     /// The links in its names are resolved: no other lane is about the same file.
     is_resolved: bool,
     /// The kind of the active operation.
@@ -43,6 +56,19 @@ impl Lane {
     fn kinds(&self) -> impl Iterator<Item = Kind> {
         let waiting = self.waiting.iter().map(|op| op.intent.kind());
         self.doing.into_iter().chain(waiting)
+    }
+
+    /// Returns the place in the order of all operations of the first one that changes the file;
+    /// 0 for the active one and its follow-ups.
+    fn rank(&self) -> Option<u64> {
+        let is_change = |kind: Kind| kind != Kind::Read;
+        let mut waiting = self.waiting.iter();
+        match self.doing {
+            Some(kind) if is_change(kind) => Some(0),
+            _ => waiting
+                .find(|op| is_change(op.intent.kind()))
+                .map(|op| op.turn),
+        }
     }
 }
 
@@ -99,7 +125,10 @@ impl FileOps {
     /// Returns whether no file has an operation.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
-        self.lanes.is_empty() && self.by_name.is_empty()
+        self.lanes.is_empty()
+            && self.by_name.is_empty()
+            && self.by_place.is_empty()
+            && self.below.is_empty()
     }
 
     /// Returns whether the active operation carries out a decision about hunks.
@@ -115,7 +144,12 @@ impl FileOps {
     }
 
     /// Adds an operation at the end of its file's lane.
-    pub(super) fn enter(&mut self, names: Vec<PathBuf>, mut op: Operation) -> LaneId {
+    pub(super) fn enter(
+        &mut self,
+        names: Vec<PathBuf>,
+        goal: Option<PathBuf>,
+        mut op: Operation,
+    ) -> LaneId {
         self.next += 1;
         op.turn = self.next;
         let mut known = names.iter().filter_map(|name| self.by_name.get(name));
@@ -127,7 +161,85 @@ impl FileOps {
         for name in names {
             self.learn(id, name);
         }
+        if let Some(goal) = goal {
+            self.add_place(id, goal);
+        }
         id
+    }
+
+    fn add_place(&mut self, id: LaneId, place: PathBuf) {
+        let lane = self.lanes.get_mut(&id);
+        if lane.is_none_or(|lane| !lane.places.insert(place.clone())) {
+            return;
+        }
+        for folder in place.ancestors().skip(1) {
+            match self.below.get_mut(folder) {
+                Some(count) => *count += 1,
+                None => _ = self.below.insert(folder.to_owned(), 1),
+            }
+        }
+        self.by_place.entry(place).or_default().insert(id);
+    }
+
+    fn drop_places(&mut self, id: LaneId, places: &BTreeSet<PathBuf>) {
+        for place in places {
+            for folder in place.ancestors().skip(1) {
+                if let Some(count) = self.below.get_mut(folder) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.below.remove(folder);
+                    }
+                }
+            }
+            if let Some(lanes) = self.by_place.get_mut(place) {
+                lanes.remove(&id);
+                if lanes.is_empty() {
+                    self.by_place.remove(place);
+                }
+            }
+        }
+    }
+
+    /// Returns a lane, of a file above or below, with an operation that comes before a lane's next
+    /// one.
+    fn blocker(&self, id: LaneId) -> Option<LaneId> {
+        let lane = self.lanes.get(&id)?;
+        let op = lane.waiting.front()?;
+        if op.intent.kind() == Kind::Read {
+            return None;
+        }
+        let own = (op.turn, id);
+        let is_before = |other: &&LaneId| {
+            let rank = self.lanes.get(other).and_then(|lane| {
+                let is_active = lane.doing.is_some_and(|kind| kind != Kind::Read);
+                lane.rank().map(|rank| (is_active, (rank, **other)))
+            });
+            **other != id && rank.is_some_and(|(is_active, rank)| is_active || rank < own)
+        };
+        lane.places.iter().find_map(|place| {
+            let mut above = place.ancestors().filter_map(|at| self.by_place.get(at));
+            let above = above.find_map(|lanes| lanes.iter().find(is_before));
+            above.copied().or_else(|| {
+                self.below.get(place)?;
+                let mut below = self.by_place.iter();
+                let below = below.find_map(|(other, lanes)| {
+                    let is_below = other.starts_with(place);
+                    is_below.then(|| lanes.iter().find(is_before)).flatten()
+                });
+                below.copied()
+            })
+        })
+    }
+
+    /// Lets the lanes go on that wait for this one.
+    fn free(&mut self, id: LaneId) {
+        self.freed
+            .extend(self.blocked.remove(&id).unwrap_or_default());
+    }
+
+    /// Returns a lane that waited and may go on.
+    pub(super) fn next_freed(&mut self) -> Option<LaneId> {
+        self.freed.pop_first()
     }
 
     /// Returns the lane of a file's active operation.
@@ -163,7 +275,8 @@ impl FileOps {
                     && let Some(lane) = self.lanes.get_mut(&id)
                 {
                     lane.names.push(name.clone());
-                    self.by_name.insert(name, id);
+                    self.by_name.insert(name.clone(), id);
+                    self.add_place(id, name);
                 }
                 None
             }
@@ -203,12 +316,18 @@ impl FileOps {
 
     /// Moves the names and the waiting operations of one lane to another, in order of arrival.
     pub(super) fn join(&mut self, from: LaneId, to: LaneId) {
-        let Some(from) = self.lanes.remove(&from) else {
+        let id = from;
+        let Some(from) = self.lanes.remove(&id) else {
             return;
         };
         for name in &from.names {
             self.by_name.insert(name.clone(), to);
         }
+        self.drop_places(id, &from.places);
+        for place in from.places {
+            self.add_place(to, place);
+        }
+        self.free(id);
         if let Some(lane) = self.lanes.get_mut(&to) {
             lane.names.extend(from.names);
             lane.waiting.extend(from.waiting);
@@ -229,8 +348,12 @@ impl FileOps {
         Some(&lane.waiting.front()?.path)
     }
 
-    /// Makes the next operation the active one.
+    /// Makes the next operation the active one, unless it waits for one on a file above or below.
     pub(super) fn begin(&mut self, id: LaneId) -> Option<Operation> {
+        if let Some(other) = self.blocker(id) {
+            self.blocked.entry(other).or_default().insert(id);
+            return None;
+        }
         let lane = self.lanes.get_mut(&id)?;
         let op = lane.waiting.pop_front()?;
         lane.doing = Some(op.intent.kind());
@@ -264,6 +387,7 @@ impl FileOps {
             lane.waiting.make_contiguous().sort_by_key(|op| op.turn);
             lane.doing = None;
         }
+        self.free(id);
     }
 
     /// Returns whether an operation waits that arrived before the active one, under another name of
@@ -279,6 +403,7 @@ impl FileOps {
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.doing = None;
         }
+        self.free(id);
     }
 
     /// Drops a lane that has no operations; returns whether it did.
@@ -287,14 +412,11 @@ impl FileOps {
         if !self.lanes.get(&id).is_some_and(is_over) {
             return false;
         }
-        for name in self
-            .lanes
-            .remove(&id)
-            .map(|lane| lane.names)
-            .unwrap_or_default()
-        {
-            self.by_name.remove(&name);
+        let lane = self.lanes.remove(&id).unwrap_or_default();
+        for name in &lane.names {
+            self.by_name.remove(name);
         }
+        self.drop_places(id, &lane.places);
         true
     }
 
@@ -305,13 +427,13 @@ impl FileOps {
 
     /// Removes a waiting operation; returns its lane.
     pub(super) fn take_waiting(&mut self, is_meant: impl Fn(&Intent) -> bool) -> Option<LaneId> {
-        for (id, lane) in &mut self.lanes {
-            if let Some(at) = lane.waiting.iter().position(|op| is_meant(&op.intent)) {
-                lane.waiting.remove(at);
-                return Some(*id);
-            }
-        }
-        None
+        let (id, lane, at) = self.lanes.iter_mut().find_map(|(id, lane)| {
+            let at = lane.waiting.iter().position(|op| is_meant(&op.intent))?;
+            Some((*id, lane, at))
+        })?;
+        lane.waiting.remove(at);
+        self.free(id);
+        Some(id)
     }
 
     /// Takes out the changes that wait to be reapplied.

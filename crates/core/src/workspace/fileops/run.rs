@@ -12,7 +12,7 @@ use super::{Author, MAX_TRIES, failure};
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::event::{DiskFile, EditDone, EditError, Stamp, WriteError};
+use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
 use crate::workspace::Workspace;
@@ -36,7 +36,20 @@ impl Workspace {
     /// Adds an operation at the end of its file's lane.
     pub(crate) fn line_up(&mut self, path: PathBuf, intent: Intent) -> LaneId {
         let names = self.names_of(&path);
-        self.fileops.enter(names, Operation::new(path, intent))
+        let goal = self.goal_of(&path, &intent);
+        self.fileops
+            .enter(names, goal, Operation::new(path, intent))
+    }
+
+    /// Returns the path to which an operation, or what follows from it, may move its file.
+    fn goal_of(&self, path: &Path, intent: &Intent) -> Option<PathBuf> {
+        match intent {
+            Intent::Decide(_) => self.reviews.get(path)?.from.clone(),
+            Intent::Shift(aim) => self.reviews.get(path)?.goal(aim),
+            Intent::MoveBack(to) => Some(to.clone()),
+            Intent::Move(moved) => moved.to.clone(),
+            _ => None,
+        }
     }
 
     /// Carries out an operation that follows from the active one on the same file, before all that
@@ -70,8 +83,15 @@ impl Workspace {
         }
     }
 
-    /// Carries out operations until one waits for an effect.
+    /// Carries out operations until one waits for an effect, then those that have waited for them.
     pub(crate) fn run_lane(&mut self, lane: LaneId, fx: &mut Effects) {
+        self.run_one(lane, fx);
+        while let Some(lane) = self.fileops.next_freed() {
+            self.run_one(lane, fx);
+        }
+    }
+
+    fn run_one(&mut self, lane: LaneId, fx: &mut Effects) {
         while let Some(path) = self.fileops.next(lane) {
             if self.documents.is_loading(path) {
                 return;
@@ -178,7 +198,7 @@ impl Workspace {
     pub(crate) fn file_was_read(
         &mut self,
         lane: LaneId,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) {
         let Some((op, _)) = self.fileops.resumes(lane) else {
@@ -186,9 +206,13 @@ impl Workspace {
         };
         let disk = match result {
             Ok(disk) => Ok(disk),
+            // What is in the file's place is for a change to report.
+            Err(ReadError::Folder(_)) if op.intent.is_of_missing() => {
+                Ok(DiskFile::missing(&op.path))
+            }
             Err(why) => match &op.intent {
-                Intent::TakeIn(change) => change.as_told().ok_or(why),
-                _ => Err(why),
+                Intent::TakeIn(change) => change.as_told().ok_or(why.into_words()),
+                _ => Err(why.into_words()),
             },
         };
         match disk {

@@ -160,6 +160,24 @@ impl Review {
     ///
     /// Accepting the resulting hunk takes the agent's text, rejecting it keeps the user's.
     pub fn offer(&mut self, conflict: Conflict) {
+        self.add_offer(conflict, false);
+    }
+
+    /// Adds a conflict as [`Review::offer`] does, for a file that is gone.
+    pub fn offer_deletion(&mut self, conflict: Conflict) {
+        self.add_offer(conflict, true);
+    }
+
+    /// Withdraws the offers to delete: the file is back.
+    pub fn withdraw_deletion(&mut self) {
+        let before = self.offers.len();
+        self.offers.retain(|offer| !offer.is_deletion);
+        if self.offers.len() < before {
+            self.settle(Cause::Whole);
+        }
+    }
+
+    fn add_offer(&mut self, conflict: Conflict, is_deletion: bool) {
         let len = self.track.current.len();
         let end = conflict.rows.end.min(len);
         let rows = conflict.rows.start.min(end)..end;
@@ -167,7 +185,12 @@ impl Review {
             return;
         }
         let theirs = conflict.theirs.into();
-        offers::add(&mut self.offers, Offer { rows, theirs });
+        let offer = Offer {
+            rows,
+            theirs,
+            is_deletion,
+        };
+        offers::add(&mut self.offers, offer);
         self.settle(Cause::Whole);
     }
 

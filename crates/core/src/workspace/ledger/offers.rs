@@ -15,6 +15,8 @@ use crate::text::{LineEdit, Text};
 pub(super) struct Offer {
     pub rows: Range<usize>,
     pub theirs: Arc<[String]>,
+    /// The agent deleted the file.
+    pub is_deletion: bool,
 }
 
 /// Adds an offer; it replaces those it overlaps.
@@ -54,6 +56,7 @@ pub(super) fn follow(offers: &mut Vec<Offer>, current: &Text, edit: &LineEdit) {
             from,
             Offer {
                 theirs: version(current, rows.clone(), &met).into(),
+                is_deletion: met.iter().all(|offer| offer.is_deletion),
                 rows: rows.start..moved(rows.end),
             },
         );

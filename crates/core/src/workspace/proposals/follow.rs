@@ -11,7 +11,7 @@ use super::{Base, Diff, FileProposal, Note, Preview, Proposal, Standing};
 use crate::render::toolcall::ToolCall;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::event::DiskFile;
+use crate::spine::event::{DiskFile, ReadError};
 use crate::spine::ids::{QuestionId, SessionKey};
 use crate::text::diff::diff;
 use crate::text::paths::normalized;
@@ -167,7 +167,7 @@ impl Workspace {
     pub(crate) fn proposal_read(
         &mut self,
         path: &Path,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
         _fx: &mut Effects,
     ) {
         let buffer = result.as_ref().ok();
@@ -188,7 +188,7 @@ impl Workspace {
                         let seen = session.and_then(|session| session.seen.get(&disk.real));
                         file.set_disk(disk, seen.cloned());
                     }
-                    (Err(why), None) => {
+                    (Err(ReadError::Folder(why) | ReadError::Failed(why)), None) => {
                         file.notes = vec![Note::Misfit(format!("Not previewed: {why}."))];
                         file.stale = false;
                     }

@@ -179,7 +179,7 @@ impl Workspace {
             Scope::Turn { session } => Some(session),
             _ => None,
         };
-        let targets: Vec<(PathBuf, Which)> = match scope {
+        let mut targets: Vec<(PathBuf, Which)> = match scope {
             Scope::Turn { .. } => Vec::new(),
             Scope::Hunk { buf, row } => {
                 let path = self.path_of(buf).into_iter();
@@ -200,6 +200,7 @@ impl Workspace {
                 all.into_iter().map(|path| (path, Which::All)).collect()
             }
         };
+        self.sort_targets(&mut targets);
         if action == ReviewAction::Accept {
             self.tell_skipped(&targets, fx);
         }
@@ -221,6 +222,16 @@ impl Workspace {
             };
             fx.push(notify(Level::Info, text));
         }
+    }
+
+    /// Sorts files such that a reject of all first takes away what may be in the way of others: files
+    /// that the agent created, then those that it moved.
+    pub(crate) fn sort_targets(&self, targets: &mut [(PathBuf, Which)]) {
+        targets.sort_by_key(|(path, _)| match self.reviews.get(path) {
+            Some(review) if review.from.is_some() => 1,
+            Some(review) if review.is_created() => 0,
+            _ => 2,
+        });
     }
 
     /// Reports the conflicts that accepting these selections leaves undecided.

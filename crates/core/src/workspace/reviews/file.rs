@@ -233,6 +233,18 @@ impl FileReview {
         self.ledger.offer(conflict);
     }
 
+    /// Adds a conflict with the deletion of the file, which is offered.
+    pub fn offer_deletion(&mut self, conflict: Conflict) {
+        self.ledger.offer_deletion(conflict);
+    }
+
+    /// Withdraws what was offered while the file was gone, if it is back.
+    pub(super) fn withdraw_stale(&mut self) {
+        if !self.now.is_missing() {
+            self.ledger.withdraw_deletion();
+        }
+    }
+
     /// Accepts hunks, and returns the edits to make (see [`Review::accept`]).
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
         for hunk in self.ledger.meant(which) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::event::{BufState, DiskFile, Stamp};
+use crate::spine::event::{BufState, DiskFile, ReadError, Stamp};
 use crate::spine::ids::BufId;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
@@ -83,7 +83,7 @@ impl Workspace {
     }
 
     /// Records the saved text of a buffer that was already modified when it was first reported.
-    pub(crate) fn saved_text_read(&mut self, buf: BufId, result: Result<DiskFile, String>) {
+    pub(crate) fn saved_text_read(&mut self, buf: BufId, result: Result<DiskFile, ReadError>) {
         let Ok(disk) = result else {
             return;
         };

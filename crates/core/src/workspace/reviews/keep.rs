@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use super::{FileReview, Reviews};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText};
+use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
-use crate::spine::project::{Body, FileState, KeptReview};
+use crate::spine::project::{Body, FileState, KeptNow, KeptReview};
 use crate::text::{Text, plural};
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
@@ -192,7 +192,7 @@ impl Workspace {
         &mut self,
         session: SessionKey,
         kept: KeptReview,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) {
         let is_pending = self.restore_kept(session, kept, result, fx);
@@ -220,15 +220,16 @@ impl Workspace {
         &mut self,
         session: SessionKey,
         kept: KeptReview,
-        result: Result<DiskFile, String>,
+        result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) -> bool {
-        if kept.link.is_some() {
-            return self.restore_linked(session, kept);
+        if let KeptNow::Link(to) = kept.now.clone() {
+            return self.restore_linked(session, kept, to);
         }
         let disk = match result {
             Ok(disk) => disk,
-            Err(why) => {
+            Err(ReadError::Folder(_)) => DiskFile::missing(&kept.path),
+            Err(ReadError::Failed(why)) => {
                 let text = format!(
                     "{} has undecided changes from earlier, but cannot be read now; they come back \
                      with the next session here: {why}",
@@ -240,7 +241,7 @@ impl Workspace {
         };
         // The review may continue under another name.
         self.reviews.touch(&kept.path);
-        if disk.content.is_none() && !kept.is_deleted {
+        if disk.content.is_none() && kept.now != KeptNow::Missing {
             // Another program has deleted the file since; no decision is needed.
             return false;
         }
@@ -284,7 +285,7 @@ impl Workspace {
     }
 
     /// Restores the review of a file that a link has replaced: what is read there is another file.
-    fn restore_linked(&mut self, session: SessionKey, kept: KeptReview) -> bool {
+    fn restore_linked(&mut self, session: SessionKey, kept: KeptReview, to: PathBuf) -> bool {
         let path = self.reviews.name_of(&kept.path, &kept.path);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return true;
@@ -295,8 +296,8 @@ impl Workspace {
             .begin(&path, &kept.path, session, &base, kept.base);
         file.from = kept.from;
         file.now = FileState {
-            body: kept.link.map_or(Body::Missing, Body::Link),
-            mode: kept.mode,
+            body: Body::Link(to),
+            mode: None,
             stamp: kept.stamp,
         };
         file.agent_wrote(kept.current.unwrap_or(base));
@@ -326,8 +327,7 @@ impl FileReview {
             current: Some(self.ledger.current().clone()),
             stamp: self.now.stamp,
             mode: self.now.mode,
-            is_deleted: self.now.is_missing(),
-            link: self.now.link().map(Path::to_owned),
+            now: KeptNow::of(&self.now),
         }
     }
 }

@@ -181,6 +181,9 @@ impl Reviews {
     pub(crate) fn announce(&mut self, fx: &mut Effects) -> BTreeSet<PathBuf> {
         let touched = std::mem::take(&mut self.touched);
         for path in &touched {
+            if let Some(file) = self.files.get_mut(path) {
+                file.withdraw_stale();
+            }
             self.count(path);
             let Some(file) = self.files.get_mut(path) else {
                 continue;

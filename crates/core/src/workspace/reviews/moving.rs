@@ -143,6 +143,14 @@ impl FileReview {
         }
     }
 
+    /// Returns the path to which an aim may move the file.
+    pub(crate) fn goal(&self, aim: &Aim) -> Option<PathBuf> {
+        match aim {
+            Aim::Without(turn, _) => self.of_turn(*turn)?.from.clone(),
+            Aim::Back(moved) => moved.to.as_ref().map(|_| moved.path.clone()),
+        }
+    }
+
     pub(super) fn moving(&self, path: &Path, aim: &Aim) -> Option<Moving> {
         let (current, base) = (self.ledger.current().clone(), self.ledger.base().clone());
         match aim {

@@ -66,7 +66,7 @@ impl Workspace {
             let text = "There is no decision to take back.";
             fx.push(notify(Level::Info, text));
         }
-        for moved in decision {
+        for moved in decision.into_iter().rev() {
             let path = moved.place().to_owned();
             self.shift(&path, Aim::Back(Box::new(moved)), fx);
         }
@@ -83,7 +83,7 @@ impl Workspace {
             // The changes to redo are known only once the undo is complete.
             return self.reviews.backs.push(session);
         }
-        for moved in self.reviews.undone.remove(at).files {
+        for moved in self.reviews.undone.remove(at).files.into_iter().rev() {
             let path = moved.place().to_owned();
             self.shift(&path, Aim::Back(Box::new(moved)), fx);
         }
@@ -163,7 +163,17 @@ impl Workspace {
     ) -> (bool, Vec<(PathBuf, String)>) {
         let mut any = false;
         let mut lost = Vec::new();
-        for path in self.files_of(turn) {
+        let mut files = self.files_of(turn);
+        // What may be in the way of others goes first.
+        files.sort_by_key(|path| {
+            let file = self.reviews.get(path);
+            match file.and_then(|file| file.of_turn(turn)) {
+                Some(file) if file.from.is_some() => 1,
+                Some(file) if file.origin.is_missing() => 0,
+                _ => 2,
+            }
+        });
+        for path in files {
             match self.lost_of(&path, turn) {
                 Some(why) => lost.push((path, why)),
                 None => any |= self.shift(&path, Aim::Without(turn, of), fx),

@@ -7,7 +7,7 @@ mod committed;
 mod copies;
 mod update;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::gaps::Gaps;
 use super::gather::PostponedPaths;
 use super::git::Git;
 use super::lease::Lease;
-use super::manifest::{Entries, Entry, Stat};
+use super::manifest::{Entries, Entry};
 use super::postponed::Postponed;
 use super::prune;
 use super::reading::{self, nanoseconds};
 use super::root::Root;
-use super::rules::Rules;
+use super::rules::{Rules, Sources};
 use super::scan::{PathKind, RealFolders, Scan, path_kind};
 use super::store::Store;
 use crate::held::Held;
@@ -51,9 +51,9 @@ pub(super) struct Shadow {
     folders: BTreeSet<PathBuf>,
     /// Files with several names: a write by another name is reported where that is.
     shared: BTreeSet<PathBuf>,
-    /// The rules outside of the watched folders at the last full look.
-    outer_rules: Vec<(PathBuf, Option<Stat>)>,
-    /// Time of the last full look, in nanoseconds.
+    /// Where the rules of each folder were from when everything below it was examined.
+    rules_of: BTreeMap<PathBuf, Sources>,
+    /// Every visible change before this time is known, in nanoseconds.
     last_look: i128,
     gaps: Gaps,
     /// The root had a repository when the project was opened; one made since is the agent's or the
@@ -106,7 +106,7 @@ impl Shadow {
             included: BTreeSet::new(),
             folders: BTreeSet::new(),
             shared: BTreeSet::new(),
-            outer_rules: Vec::new(),
+            rules_of: BTreeMap::new(),
             last_look: 0,
             gaps: Gaps::default(),
             has_git: false,
@@ -292,8 +292,6 @@ impl Shadow {
     fn look_at_all(&mut self, reporting: Reporting) -> Looked {
         let begun = reading::now();
         let mut rules = self.rules();
-        // Before the walk: a later change differs from these.
-        self.outer_rules = outer_rules(&rules);
         let mut scan = Scan::default();
         let limit = self.store.limits.files;
         scan.walk(self.root.path(), PathBuf::new(), &mut rules, limit);
@@ -333,7 +331,7 @@ impl Shadow {
     pub(super) fn unwatched(&self) -> Option<Vec<PathBuf>> {
         let is_known = !self.gaps.is_cut
             && self.gaps.unseen.is_empty()
-            && self.outer_rules == outer_rules(&self.rules())
+            && self.knows_root_rules()
             && self.shared.len() <= MAX_SHARED;
         let of_git = [".git/config", ".git/hooks", ".git/info/exclude"];
         let of_git = of_git.into_iter().map(PathBuf::from);
@@ -351,15 +349,20 @@ impl Shadow {
         self.gaps.words(self.root.path(), self.entries.len())
     }
 
+    /// Returns whether the root's rules are those with which it was examined.
+    fn knows_root_rules(&self) -> bool {
+        let known = self.rules_of.get(Path::new(""));
+        let sources = self.rules().root_sources();
+        known.map_or(sources.is_empty(), |known| *known == sources)
+    }
+
+    /// Notes that every visible change before this time is known, in nanoseconds.
+    pub(super) fn knows_all_until(&mut self, time: i128) {
+        self.last_look = self.last_look.max(time);
+    }
+
     fn rules(&self) -> Rules {
         let (root, own) = (self.root.path(), self.store.folder());
         Rules::new(root, self.excludes.clone(), own, self.has_git)
     }
-}
-
-/// Returns the files with rules outside of the watched folders, and their stats.
-fn outer_rules(rules: &Rules) -> Vec<(PathBuf, Option<Stat>)> {
-    let stat = |path: &Path| std::fs::metadata(path).ok().map(|meta| Stat::of(&meta));
-    let files = rules.outer_files().into_iter();
-    files.map(|path| (path.clone(), stat(&path))).collect()
 }

@@ -13,7 +13,7 @@ use crate::project::compare::{differences, is_same};
 use crate::project::gaps::UnseenBefore;
 use crate::project::manifest::{Entry, What};
 use crate::project::reading::{Need, Wanted, read_all};
-use crate::project::rules::Rules;
+use crate::project::rules::{Rules, Sources};
 use crate::project::scan::{Access, FoundFile, PathKind, RealFolders, Scan, path_kind};
 
 impl Shadow {
@@ -28,6 +28,8 @@ impl Shadow {
     ) -> Looked {
         let mut looked = Looked::default();
         self.update_folders(&scan, scopes, rules, &mut looked);
+        let was_there = self.unseen_before(&scan, scopes, rules);
+        self.update_rules(&scan, scopes);
         let mut shared = std::mem::take(&mut self.shared);
         if scopes.iter().any(|scope| is_everything(scope)) {
             shared.clear();
@@ -70,14 +72,13 @@ impl Shadow {
             self.entries.remove(&path);
             self.kept = None;
         }
-        let was_there = self.unseen_before(&found, &gone);
         if reporting == Reporting::On {
+            self.note_unseen(&found, &gone, &was_there);
             self.set_aside(&mut found, &mut gone, &was_there);
         }
         let read = self.read(found, reporting, &mut gone);
         if reporting == Reporting::On {
             self.take_uncopied(&read, &gone);
-            self.note_unseen(&read, &gone, &was_there);
             self.take_from_git(read.iter().map(|(path, _)| path).chain(&gone));
             let mut changes = differences(&self.entries, read.clone(), &gone, &self.store);
             changes.retain(|change| {
@@ -100,30 +101,48 @@ impl Shadow {
 
     /// Returns where new files may have existed before: where a rule hid them, a folder could not
     /// be listed, or the last look stopped early.
-    fn unseen_before(
-        &self,
-        found: &BTreeMap<PathBuf, FoundFile>,
-        gone: &[PathBuf],
-    ) -> UnseenBefore {
-        let is_rule = |path: &Path| path.file_name().is_some_and(|name| name == ".gitignore");
-        let changed = found.iter().filter(|(path, _)| is_rule(path));
-        let changed = changed.filter(|(path, seen)| {
-            let known = self.entries.get(*path);
-            known.is_none_or(|known| known.stat != seen.stat)
-        });
-        let rules = changed
-            .map(|(path, _)| path)
-            .chain(gone.iter().filter(|path| is_rule(path)));
-        let below_rules = rules.filter_map(|path| path.parent());
-        let mut folders: Vec<PathBuf> = below_rules.map(Path::to_owned).collect();
+    fn unseen_before(&self, scan: &Scan, scopes: &[PathBuf], rules: &Rules) -> UnseenBefore {
+        let walked: BTreeMap<&PathBuf, &Sources> = scan
+            .rules
+            .iter()
+            .map(|(folder, from)| (folder, from))
+            .collect();
+        let known = self.known_rules(scopes);
+        let known = known.map(|(folder, from)| (folder, walked.get(folder).copied(), Some(from)));
+        let found = walked.iter().map(|(folder, from)| (*folder, Some(*from)));
+        let needed = rules.needed();
+        let needed = needed.map(|(folder, from)| (folder, Some(from).filter(|f| !f.is_empty())));
+        let now = found.chain(needed);
+        let now = now.map(|(folder, from)| (folder, from, self.rules_of.get(folder)));
+        let changed = known.chain(now).filter(|(_, now, before)| now != before);
+        let mut folders: Vec<PathBuf> = changed.map(|(folder, ..)| folder.clone()).collect();
         folders.extend(self.gaps.unseen.iter().cloned());
         if self.gaps.is_cut {
             folders.push(PathBuf::new());
         }
+        folders.sort_unstable();
+        // In path order, a folder comes right before its contents.
+        folders.dedup_by(|folder, above| folder.starts_with(above));
         UnseenBefore {
             folders,
             last_look: self.last_look,
         }
+    }
+
+    fn known_rules(&self, scopes: &[PathBuf]) -> impl Iterator<Item = (&PathBuf, &Sources)> {
+        scopes.iter().flat_map(|scope| {
+            let known = self.rules_of.range(scope.clone()..);
+            known.take_while(move |(folder, _)| folder.starts_with(scope))
+        })
+    }
+
+    /// Notes the rules with which everything inside `scopes` was examined.
+    fn update_rules(&mut self, scan: &Scan, scopes: &[PathBuf]) {
+        let gone: Vec<PathBuf> = self.known_rules(scopes).map(|(at, _)| at.clone()).collect();
+        for folder in gone {
+            self.rules_of.remove(&folder);
+        }
+        self.rules_of.extend(scan.rules.iter().cloned());
     }
 
     /// Reads files that may differ from their entry; adds files that no longer exist to `gone`.
@@ -197,23 +216,23 @@ impl Shadow {
     /// not new, and a reject must not delete them.
     fn note_unseen(
         &mut self,
-        read: &[(PathBuf, Entry)],
+        found: &BTreeMap<PathBuf, FoundFile>,
         gone: &[PathBuf],
         was_there: &UnseenBefore,
     ) {
-        for (path, entry) in read {
+        for (path, seen) in found {
             let is_moved = |from: &PathBuf| {
                 let known = self.entries.get(from);
-                known.is_some_and(|known| known.stat.same_file(&entry.stat))
+                known.is_some_and(|known| known.stat.same_file(&seen.stat))
             };
             let is_unseen = !self.entries.contains_key(path)
-                && was_there.held_earlier(path, &entry.stat)
+                && was_there.held_earlier(path, &seen.stat)
                 && !gone.iter().any(is_moved);
             if is_unseen {
-                let what = What::Unreadable("a rule hid it".to_owned());
                 let known = Entry {
-                    what,
-                    ..entry.clone()
+                    stat: seen.stat,
+                    what: What::Unreadable("a rule hid it".to_owned()),
+                    settled: false,
                 };
                 self.entries.insert(path.clone(), known);
             }

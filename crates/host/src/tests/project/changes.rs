@@ -120,6 +120,22 @@ fn a_move_is_one_change() {
 }
 
 #[test]
+fn a_file_in_the_place_of_a_folder_is_not_moved() {
+    check(
+        &[("d/a", "1"), ("d/b", "2")],
+        sh("mv d/a t; rm -r d; mv t d"),
+        &["d"],
+        &["d: - > \"1\"", "d/a: \"1\" > -", "d/b: \"2\" > -"],
+    );
+    check(
+        &[("a", "1")],
+        sh("mv a t; mkdir a; mv t a/b"),
+        &["a"],
+        &["a: \"1\" > -", "a/b: - > \"1\""],
+    );
+}
+
+#[test]
 fn a_file_moved_and_changed_together_is_one_change() {
     let old = "first line\\nsecond line\\nthird line\\n";
     let text = old.replace("\\n", "\n");
@@ -217,6 +233,14 @@ fn modes_links_and_binary_files_are_reported() {
     work.opened();
     link("nowhere")(&work);
     assert_eq!(work.changes(), ["l: link a > link nowhere"]);
+    // A link has no mode of its own.
+    work.file("m", "3");
+    assert_eq!(work.changes(), ["m: - > \"3\""]);
+    fs::remove_file(work.path("m")).expect("a file");
+    symlink("a", work.path("m")).expect("a link");
+    assert_eq!(work.changes(), ["m: \"3\" > link a"]);
+    fs::remove_file(work.path("m")).expect("a file");
+    assert_eq!(work.changes(), ["m: link a > -"]);
     sh("rm l; mkdir t; printf 2 >t/x; ln -s t l")(&work);
     assert_eq!(
         work.changes(),

@@ -165,6 +165,79 @@ fn a_file_that_changes_as_it_becomes_visible_is_not_new() {
     assert_eq!(work.changes(), told);
 }
 
+/// Hides the file `d/a` by a rule of some kind, has it changed and the rule removed, in either order,
+/// and checks that only the file made then is new.
+#[track_caller]
+fn check_made_visible(hide: impl Fn(&Work), show: impl Fn(&Work)) {
+    for is_late in [false, true] {
+        let home = |config: &mut HostConfig| {
+            let home = config.log_path.with_file_name("p").join("home");
+            let home = [("HOME".into(), home.into_os_string())];
+            config.environment = Environment::from_variables(home);
+        };
+        let work = Work::with(&[("d/a", "1"), ("b", "2")], home);
+        if fs::metadata(work.path("b")).is_ok_and(|meta| meta.created().is_err()) {
+            return;
+        }
+        work.git("", &["init", "-q"]);
+        hide(&work);
+        work.settle("b");
+        work.opened();
+        if is_late {
+            show(&work);
+            work.changes();
+        }
+        work.file("d/a", "one");
+        work.file("d/new", "n");
+        if !is_late {
+            show(&work);
+        }
+        let told = work.changes();
+        let told: Vec<&String> = told
+            .iter()
+            .filter(|line| line.starts_with("d/a: "))
+            .collect();
+        let before = if is_late { "\"1\"" } else { "unreadable" };
+        assert_eq!(told, [&format!("d/a: {before} > \"one\"")]);
+    }
+}
+
+#[test]
+fn a_file_is_not_new_whatever_rule_hid_it() {
+    let write = |name: &'static str, text: &'static str| {
+        move |work: &Work| {
+            let path = work.path(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+    };
+    let remove =
+        |name: &'static str| move |work: &Work| fs::remove_file(work.path(name)).expect("a file");
+    let exclude = ".git/info/exclude";
+    check_made_visible(write(exclude, "a\n"), write(exclude, ""));
+    check_made_visible(write(exclude, "a\n"), remove(exclude));
+    let global = "home/.config/git/ignore";
+    check_made_visible(write(global, "a\n"), write(global, ""));
+    check_made_visible(write(global, "a\n"), remove(global));
+    let nested = "d/.gitignore";
+    check_made_visible(write(nested, "a\n"), write(nested, ""));
+    check_made_visible(write(nested, "a\n"), remove(nested));
+    check_made_visible(write(nested, "a\n"), |work| {
+        fs::rename(work.path(nested), work.path("d/renamed")).expect("a file");
+    });
+    // A rule file that is hidden itself.
+    check_made_visible(write(nested, "a\n.gitignore\n"), write(nested, ""));
+    let inner = "d/.git/info/exclude";
+    let init = |work: &Work| work.git("d", &["init", "-q"]);
+    let hide = |work: &Work| {
+        init(work);
+        write(inner, "a\n")(work);
+    };
+    check_made_visible(hide, write(inner, ""));
+    // A repository below has rules of its own.
+    check_made_visible(write(".gitignore", "a\n"), init);
+}
+
 #[test]
 fn files_that_become_visible_are_not_new() {
     let work = Work::new(&[(".gitignore", "out\n"), ("out/a", "1"), ("b", "2")]);

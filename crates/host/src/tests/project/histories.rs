@@ -130,7 +130,7 @@ fn disk(work: &Work) -> Known {
                 false => body(&fs::read(&path).expect("a file")),
             };
             let name = path.strip_prefix(&work.root).expect("below");
-            let mode = Some(meta.mode() & 0o7777);
+            let mode = (!meta.is_symlink()).then(|| meta.mode() & 0o7777);
             let line = FileState {
                 body,
                 mode,

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::SystemTime;
 
 use super::*;
-use acp_core::spine::project::KeptReview;
+use acp_core::spine::project::{KeptNow, KeptReview};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, LineEnd};
 
@@ -74,8 +74,7 @@ impl Work {
             current: None,
             stamp: None,
             mode: Some(0o644),
-            is_deleted: false,
-            link: None,
+            now: KeptNow::File,
         }
     }
 
@@ -194,7 +193,7 @@ fn reviews_are_taken_over_once_after_their_neovim_has_ended() {
         text.format = format;
     }
     text.from = Some(one.path("from"));
-    text.is_deleted = true;
+    text.now = KeptNow::Missing;
     let link = Body::Link("to".into());
     let large = Body::Bytes {
         bytes: 9,
@@ -263,7 +262,11 @@ impl Work {
                 kept.path.strip_prefix(&self.root).expect("below").display(),
                 state(&kept.base, false),
                 now.unwrap_or_default(),
-                if kept.is_deleted { " deleted" } else { "" }
+                if kept.now == KeptNow::Missing {
+                    " deleted"
+                } else {
+                    ""
+                }
             )
         };
         self.reviews().iter().map(line).collect()
@@ -488,8 +491,7 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         current: Some(Text::from_text("of the same review")),
         stamp: None,
         mode: None,
-        is_deleted: false,
-        link: None,
+        now: KeptNow::File,
     }]);
     let again = old.another();
     let _folder = old.end();

@@ -4,6 +4,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 
 use super::*;
 use acp_core::spine::event::WriteError;
+use acp_core::text::Text;
 
 const TOKEN: Token<reply::DiskWritten> = Token::new(12);
 
@@ -135,8 +136,27 @@ fn mode_and_kind_are_restored() {
     });
     check(write(b"1", 0o640), |path| {
         remove(path);
-        fs::create_dir(path).expect("a folder");
+        fs::create_dir_all(path.join("of/folders")).expect("a folder");
     });
+}
+
+#[test]
+fn a_folder_with_files_is_not_replaced_and_one_without_is() {
+    let work = Work::open(&[("a", "1"), ("c", "3")]);
+    remove(&work.path("a"));
+    work.file("a/b/hidden", "2");
+    let full = "a was not restored: a folder with files is in its place; reject or move those \
+                files first.";
+    let state = |text: &str| FileState::of_text(Text::from_text(text), Format::default());
+    assert_eq!(work.restore("a", state("1")).expect_err("full"), full);
+    assert_eq!(work.move_disk("c", "a").expect_err("full"), full);
+    let above = "c/d was not restored: a file is where its folder was; reject or move that file \
+                 first.";
+    assert_eq!(work.restore("c/d", state("4")).expect_err("a file"), above);
+    assert_eq!(read(&work.path("a/b/hidden")), "2");
+    remove(&work.path("a/b/hidden"));
+    assert_eq!(work.move_disk("c", "a"), Ok(()));
+    assert_eq!(read(&work.path("a")), "3");
 }
 
 #[test]
@@ -167,7 +187,7 @@ fn a_file_that_cannot_be_restored_is_reported_and_stays() {
     };
     assert_eq!(
         work.restore("b", text.clone()).expect_err("a folder"),
-        "b was not restored: it is a folder; choose a file in it."
+        "b was not restored: a folder with files is in its place; reject or move those files first."
     );
     assert_eq!(
         work.restore("b", FileState::missing())
