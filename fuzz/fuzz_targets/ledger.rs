@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use acp_core::text::diff::merge;
 use acp_core::text::{LineEdit, Text};
-use acp_core::workspace::ledger::{Review, Which, agent_changed};
+use acp_core::workspace::ledger::{Review, Which};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
@@ -58,8 +58,6 @@ fn which(chosen: &Chosen) -> Which {
 
 struct Life {
     review: Review,
-    /// The agent's own version, without changes by the user.
-    alone: Text,
     /// What the agent last read or wrote.
     seen: Text,
     /// The user's lines, each unique, which only the user may remove.
@@ -93,16 +91,17 @@ impl Life {
     /// Makes the edits of a decision, as the client does: from the bottom up.
     fn carry_out(&mut self, edits: &[LineEdit]) {
         for edit in edits.iter().rev() {
+            self.review.decision_edited(edit);
+        }
+        self.review.decision_done();
+    }
+
+    /// Makes the agent's edits, from the bottom up.
+    fn agent(&mut self, edits: &[LineEdit]) {
+        for edit in edits.iter().rev() {
             self.review.agent_edited(edit);
         }
         self.review.agent_done();
-    }
-
-    /// Does what the agent wants.
-    fn agent(&mut self, act: impl FnOnce(&mut Self)) {
-        let before = self.review.current().clone();
-        act(self);
-        agent_changed(&mut self.review, &mut self.alone, &before);
     }
 
     fn texts(&self) -> (BTreeSet<String>, BTreeSet<String>) {
@@ -134,14 +133,14 @@ impl Life {
             }
             Step::Agent(place) => {
                 let edit = Self::edit(self.review.current(), place);
-                self.agent(|life| life.carry_out(&[edit]));
+                self.agent(&[edit]);
                 self.seen = self.review.current().clone();
             }
             Step::Merged(place) => {
                 let mut theirs = self.seen.clone();
                 theirs.apply(&Self::edit(&theirs, place));
                 let merged = merge(&self.seen, self.review.current(), &theirs);
-                self.agent(|life| life.carry_out(&merged.edits));
+                self.agent(&merged.edits);
                 for conflict in merged.conflicts {
                     self.review.offer(conflict);
                 }
@@ -154,7 +153,7 @@ impl Life {
             }
             Step::AgentWrote(text) => {
                 let new = Text::from_lines(lines(text));
-                self.agent(|life| life.review.agent_wrote(new.clone()));
+                self.review.agent_wrote(new.clone());
                 self.seen = new;
             }
             Step::Accept(chosen) => self.willed(|life| {
@@ -197,7 +196,6 @@ fuzz_target!(|input: (Vec<u8>, Vec<Step>)| {
     let base = Text::from_lines(lines(&base));
     let mut life = Life {
         review: Review::new(base.clone()),
-        alone: base.clone(),
         seen: base,
         typed: BTreeSet::new(),
         count: 0,

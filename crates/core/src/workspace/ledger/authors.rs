@@ -4,18 +4,52 @@
 //! Invariants: the agent's version contains every line the agent added, and no line others added,
 //! unless the agent changed that line. A line of others that the agent takes away is in the base.
 
+use super::history::Cause;
 use super::{Review, diff};
-use crate::text::diff::{changes, slid};
+use crate::text::diff::{changes, merge, slid};
 use crate::text::{LineEdit, Text};
 
-/// Brings the agent's own version `alone` of a reviewed text up to date, after the agent changed
-/// the text `before`. Lines of others that the change took away go to the base.
-pub fn agent_changed(review: &mut Review, alone: &mut Text, before: &Text) {
-    let (base, now) = (review.base(), review.current());
-    let base = base_with_others(base, alone, before, now);
-    *alone = agents_text(alone, before, now);
-    if let Some(base) = base {
-        review.rebase(base);
+/// A text as the agent alone would have it; the difference is the work of others.
+#[derive(Debug, Clone)]
+pub(super) struct Alone {
+    pub text: Text,
+    /// The text before the agent's edits that are being made, which `text` lacks.
+    since: Option<Text>,
+}
+
+impl Alone {
+    pub fn new(text: Text) -> Self {
+        Self { text, since: None }
+    }
+}
+
+impl Review {
+    /// Takes what follows for the agent's.
+    pub(super) fn agent_begins(&mut self) {
+        let current = &self.track.current;
+        self.alone.since.get_or_insert_with(|| current.clone());
+    }
+
+    /// Brings the agent's own version up to date after its edits. Lines of others that they took
+    /// away go to the base.
+    pub(super) fn agent_ends(&mut self) {
+        let Some(before) = self.alone.since.take() else {
+            return;
+        };
+        let (base, now) = (&self.track.base, &self.track.current);
+        let base = base_with_others(base, &self.alone.text, &before, now);
+        self.alone.text = agents_text(&self.alone.text, &before, now);
+        if let Some(base) = base {
+            self.track.set_whole_base(base);
+        }
+        self.settle(Cause::Whole);
+    }
+
+    /// Records that lines of the agent are back in the text, which was the first and is the second.
+    pub fn agent_is_back(&mut self, before: &Text, after: &Text) {
+        let back = merge(before, &self.alone.text, after);
+        self.alone.text.apply_all(&back.edits);
+        self.settle(Cause::Whole);
     }
 }
 
@@ -82,6 +116,7 @@ fn agents_text(alone: &Text, before: &Text, after: &Text) -> Text {
         if agents.iter().all(|change| is_beside(edit, change)) {
             text.apply(&LineEdit {
                 start: place(edit.start, &agents),
+                lines: without_again(edit, &agents),
                 ..edit.clone()
             });
             continue;
@@ -99,6 +134,26 @@ fn agents_text(alone: &Text, before: &Text, after: &Text) -> Text {
         }
     }
     text
+}
+
+/// Returns the lines of the agent that others took away, without those that the agent has written
+/// again right there.
+fn without_again(others: &LineEdit, agents: &[LineEdit]) -> Vec<String> {
+    let is_near = |change: &&LineEdit| {
+        change.start <= others.start + others.removed
+            && others.start <= change.start + change.removed
+    };
+    let mut again: Vec<&String> = agents
+        .iter()
+        .filter(is_near)
+        .flat_map(|c| &c.lines)
+        .collect();
+    let mut is_again = |line: &&String| {
+        let at = again.iter().position(|again| again == line);
+        at.map(|at| again.swap_remove(at)).is_some()
+    };
+    let left = others.lines.iter().filter(|line| !is_again(line));
+    left.cloned().collect()
 }
 
 /// Returns whether two replacements of rows of one text neither overlap nor lie within another.
@@ -156,6 +211,14 @@ mod tests {
         check("X Y", "X u", "X u Z", "X Y Z");
         check("X Y", "u", "u", "X Y");
         check("a b", "a b", "a X b", "a X b");
+    }
+
+    #[test]
+    fn what_others_took_away_and_the_agent_wrote_again_is_there_once() {
+        check("a X b", "a b", "a X b", "a X b");
+        check("a X Y b", "a b", "a X Y b", "a X Y b");
+        check("a X b", "a u b", "a u X b", "a X b");
+        check("a Y X b", "a Y b", "a Z X b", "a Z X b");
     }
 
     #[test]

@@ -312,3 +312,24 @@ fn an_undone_deletion_is_not_taken_for_the_agents() {
         ("u a a a a b", "u a a a", &["-a -b @4"]),
     );
 }
+
+#[test]
+fn a_line_that_came_back_with_an_older_text_is_still_the_agents() {
+    let brings: [fn(&mut Review); 3] = [
+        |review| review.user_edited(&edit(1, 1, "X")),
+        |review| review.user_wrote(text("a X")),
+        |review| review.others_wrote(text("a X")),
+    ];
+    for older in brings {
+        let mut review = Review::new(text("a"));
+        review.agent_wrote(text("a X"));
+        review.agent_edited(&edit(1, 1, "Y"));
+        review.agent_done();
+        older(&mut review);
+        assert_eq!(review.alone(), &text("a X"));
+        review.agent_wrote(text("a Y"));
+        review.agent_wrote(text("a X"));
+        assert_eq!(review.base(), &text("a"));
+        assert_eq!(review.hunks().len(), 1);
+    }
+}

@@ -1,4 +1,5 @@
-//! Remembers the base that belonged to each content, so that undo and redo restore it.
+//! Remembers the base and the agent's own version that belonged to each content, so that undo and
+//! redo restore them.
 //!
 //! Invariant: keeps at most [`STATES`] states, about [`BYTES`] of text held only by them, and only
 //! the latest state of each content. Intermediate states (a keystroke inside a hunk, one edit of
@@ -7,6 +8,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
+use super::authors::Alone;
 use super::offers::Offer;
 use super::parts::Part;
 use super::track::Track;
@@ -25,6 +27,7 @@ const STATE_COST: usize = 4096;
 pub(super) struct Version {
     pub track: Track,
     pub offers: Vec<Offer>,
+    pub alone: Alone,
 }
 
 /// The cause of a state.
@@ -161,6 +164,9 @@ impl History {
     pub fn remember(&mut self, state: Version, mark: Mark, step: Cause, bytes: usize) {
         let known = self.position(&state.track.current, mark);
         let newest = self.entries.len().checked_sub(1);
+        // What is known of a content changes; its text is held all the same.
+        let held = known.and_then(|known| self.entries.get(known));
+        let bytes = held.map_or(0, |known| known.bytes).max(bytes + STATE_COST);
         if let Some(known) = known {
             self.remove(known);
         }
@@ -175,7 +181,6 @@ impl History {
                 last.passing = true;
             }
         }
-        let bytes = bytes + STATE_COST;
         self.bytes += bytes;
         self.entries.push(Entry {
             state,

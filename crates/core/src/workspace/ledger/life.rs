@@ -138,6 +138,18 @@ impl Life {
         self.undo.edit(&self.buffer, &edits);
         self.buffer.apply_all(&edits);
         report(&mut self.review, edits);
+        self.review.decision_done();
+    }
+
+    fn agent(&mut self, edits: Vec<LineEdit>) {
+        if edits.is_empty() {
+            return;
+        }
+        self.undo.edit(&self.buffer, &edits);
+        self.buffer.apply_all(&edits);
+        for edit in edits.iter().rev() {
+            self.review.agent_edited(edit);
+        }
         self.review.agent_done();
     }
 
@@ -151,7 +163,7 @@ impl Life {
             }
             Step::Agent(at, new) => {
                 let edit = edit_at(&self.buffer, *at, new);
-                self.client(vec![edit]);
+                self.agent(vec![edit]);
                 self.seen = self.buffer.clone();
             }
             Step::AgentWrote(new) => {
@@ -173,7 +185,7 @@ impl Life {
                 let mut theirs = self.seen.clone();
                 theirs.apply(&edit_at(&theirs, *at, new));
                 let merged = merge(&self.seen, &self.buffer, &theirs);
-                self.client(merged.edits);
+                self.agent(merged.edits);
                 for conflict in merged.conflicts {
                     self.review.offer(conflict);
                 }

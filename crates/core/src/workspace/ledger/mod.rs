@@ -31,7 +31,7 @@ use crate::text::diff::align::Change;
 use crate::text::diff::merge::Conflict;
 use crate::text::diff::{self, Hunk, diff};
 use crate::text::{LineEdit, Text};
-pub use authors::agent_changed;
+use authors::Alone;
 use history::{Accepted, Cause, History, Mark, Version};
 use offers::Offer;
 use parts::Part;
@@ -54,6 +54,7 @@ pub enum Which {
 pub struct Review {
     track: Track,
     offers: Vec<Offer>,
+    alone: Alone,
     hunks: Vec<Hunk>,
     mark: Mark,
     history: History,
@@ -66,6 +67,7 @@ impl Review {
     pub fn new(base: Text) -> Self {
         let mut review = Self {
             mark: Mark::of(&base),
+            alone: Alone::new(base.clone()),
             track: Track::new(base),
             offers: Vec::new(),
             hunks: Vec::new(),
@@ -98,21 +100,40 @@ impl Review {
         &self.hunks
     }
 
+    /// Returns the text as the agent alone would have it; the difference is the work of others.
+    pub fn alone(&self) -> &Text {
+        &self.alone.text
+    }
+
+    /// Takes the present text, with nothing pending, for what the agent begins with.
+    pub fn begin(&mut self) {
+        self.alone = Alone::new(self.track.current.clone());
+        self.settle(Cause::Whole);
+    }
+
     /// Applies a write of the whole content by the agent.
     ///
     /// Drops the offers: the content already has the agent's versions.
     pub fn agent_wrote(&mut self, current: Text) {
+        self.agent_begins();
+        self.wrote(current);
+        self.agent_ends();
+    }
+
+    /// Applies a write of the whole content that carries out a decision.
+    pub fn decision_wrote(&mut self, current: Text) {
+        self.wrote(current);
+        self.settle(Cause::Whole);
+    }
+
+    fn wrote(&mut self, current: Text) {
         let edits = diff(&self.track.current, &current);
-        if edits.is_empty() && self.offers.is_empty() {
-            return;
-        }
         self.offers.clear();
         for edit in edits.iter().rev() {
             self.mark.edit(&self.track.current, edit);
             self.count(edit);
         }
         self.track.agent_all(&edits);
-        self.settle(Cause::Whole);
     }
 
     /// Replaces the accepted text; the current text stays.
@@ -121,8 +142,14 @@ impl Review {
         self.settle(Cause::Whole);
     }
 
-    /// Applies an edit made on the agent's behalf, or by the client itself.
+    /// Applies an edit made for the agent.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
+        self.agent_begins();
+        self.decision_edited(edit);
+    }
+
+    /// Applies an edit that carries out a decision.
+    pub fn decision_edited(&mut self, edit: &LineEdit) {
         let Some(edit) = self.trimmed(edit) else {
             return;
         };
@@ -135,6 +162,12 @@ impl Review {
     ///
     /// The states between them are evicted first when memory is scarce.
     pub fn agent_done(&mut self) {
+        self.agent_ends();
+        self.history.keep();
+    }
+
+    /// Marks the edits reported by [`Review::decision_edited`] as complete.
+    pub fn decision_done(&mut self) {
         self.history.keep();
     }
 
@@ -204,7 +237,7 @@ impl Review {
     ///
     /// Accepting a conflict takes the agent's text, which is not in the buffer yet: the returned
     /// edits (from the top down, in rows of `current`) must be made there and reported by
-    /// [`Review::agent_edited`]. Until then the hunk shows the agent's text as removed; if the
+    /// [`Review::decision_edited`]. Until then the hunk shows the agent's text as removed; if the
     /// edits fail, rejecting that hunk returns them again.
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
         let skips = self.skips_conflicts(which);
@@ -264,7 +297,7 @@ impl Review {
     /// Returns the edits that replace hunks by the base's text.
     ///
     /// They are ordered from the top down, in rows of `current`; the hunks disappear once the edits
-    /// are made and reported by [`Review::agent_edited`]. A conflict disappears at once, without an
+    /// are made and reported by [`Review::decision_edited`]. A conflict disappears at once, without an
     /// edit: the user's text stays, and so does a hunk that the conflict was part of.
     pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
         let hit: Vec<Hunk> = self.hit(which).to_vec();
@@ -329,6 +362,7 @@ impl Review {
 
     /// Applies edits by the user; returns whether the ledger remembered the resulting content.
     fn user_edits(&mut self, edits: &[LineEdit]) -> bool {
+        self.agent_ends();
         let mut step = match edits {
             [edit] if edit.removed == 1 && edit.lines.len() == 1 => Cause::Typing(edit.start),
             _ => Cause::User,
@@ -346,8 +380,10 @@ impl Review {
             Some(state) => {
                 self.track = state.track;
                 self.offers = state.offers;
+                self.alone = state.alone;
                 self.bytes = 0;
                 self.show();
+                self.agent_ends();
                 true
             }
             None => {
@@ -419,6 +455,7 @@ impl Review {
         let state = Version {
             track: self.track.clone(),
             offers: self.offers.clone(),
+            alone: self.alone.clone(),
         };
         let bytes = std::mem::take(&mut self.bytes);
         self.history.remember(state, self.mark, step, bytes);

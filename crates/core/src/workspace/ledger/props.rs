@@ -130,6 +130,41 @@ proptest! {
     }
 
     #[test]
+    fn a_line_of_the_agents_stays_the_agents_whatever_text_returns(
+        base in vec(line(), 0..8).prop_map(Text::from_lines),
+        steps in vec(step(), 0..24),
+    ) {
+        let mut life = Life::new(base.clone());
+        let mut known = vec![base];
+        for (at, step) in steps.iter().enumerate() {
+            let own = |who: &str, lines: &[String]| -> Vec<String> {
+                (0..lines.len()).map(|n| format!("{who} {at} line {n}")).collect()
+            };
+            let older = |lines: &[String]| {
+                let text = &known[known.len().saturating_sub(1 + lines.len())];
+                text.to_lines(0..text.len())
+            };
+            let step = match step {
+                Step::User(place, lines) => Step::User(*place, own("user", lines)),
+                Step::Agent(place, lines) => Step::Agent(*place, own("agent", lines)),
+                Step::Merged(place, lines) => Step::Merged(*place, own("agent", lines)),
+                Step::AgentWrote(lines) => Step::AgentWrote(older(lines)),
+                Step::UserWrote(lines) => Step::UserWrote(older(lines)),
+                Step::Accept(_) => continue,
+                step => step.clone(),
+            };
+            life.live(&step);
+            let review = &life.review;
+            let is_agents = |line: &str| line.starts_with("agent");
+            let base = review.base();
+            prop_assert!(!base.lines(0..base.len()).any(|line| is_agents(&line)), "{review:#?}");
+            let mut agents = life.buffer.lines(0..life.buffer.len());
+            prop_assert!(agents.all(|line| !is_agents(&line) || has(review.alone(), &line)), "{review:#?}");
+            known.push(life.buffer.clone());
+        }
+    }
+
+    #[test]
     fn the_order_of_decisions_does_not_matter(
         story in lived(),
         (first, second) in (0..8usize, 0..8usize),

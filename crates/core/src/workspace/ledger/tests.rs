@@ -84,7 +84,7 @@ pub(super) fn check(base: &str, story: Vec<Do>, want: (&str, &str, &[&str])) {
 /// Applies edits as the editor does, bottom up.
 pub(super) fn report(review: &mut Review, edits: Vec<LineEdit>) {
     for edit in edits.iter().rev() {
-        review.agent_edited(edit);
+        review.decision_edited(edit);
     }
 }
 

@@ -154,7 +154,7 @@ impl FileReview {
             lines: Vec::new(),
         };
         // The agent wrote everything between the user's changes.
-        for change in diff(current, &self.written) {
+        for change in diff(current, self.ledger.alone()) {
             edits.extend((row < change.start).then(|| gone(row..change.start)));
             row = change.start + change.removed;
         }

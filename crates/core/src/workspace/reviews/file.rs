@@ -12,13 +12,13 @@ use crate::spine::event::Stamp;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
-use crate::text::diff::{Conflict, Hunk, merge};
+use crate::text::diff::{Conflict, Hunk};
 use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
 use crate::workspace::info::ReviewInfo;
-use crate::workspace::ledger::{Review, Which, agent_changed};
+use crate::workspace::ledger::{Review, Which};
 
 #[derive(Debug)]
 pub struct FileReview {
@@ -40,10 +40,6 @@ pub struct FileReview {
     pub(super) repository: Option<Committed>,
     /// Another program has changed the file since an earlier Neovim left this review.
     pub(super) is_changed_since: bool,
-    /// The text as the agent alone would have it; the difference is the user's.
-    pub(super) written: Text,
-    /// The text before the agent's edits that are being made.
-    found: Option<Text>,
     /// Hunks rejected since the last prompt.
     pub(super) rejected: Vec<Rejected>,
     /// Rejected changes of the file as a whole, since the last prompt.
@@ -74,8 +70,6 @@ impl FileReview {
             from: None,
             repository: None,
             is_changed_since: false,
-            written: base.clone(),
-            found: None,
             rejected: Vec::new(),
             rejected_whole: Vec::new(),
             turns: Vec::new(),
@@ -94,15 +88,13 @@ impl FileReview {
         self.origin = FileState { mode, ..origin };
         self.now = self.origin.clone();
         self.from = None;
-        self.written = self.ledger.current().clone();
+        self.ledger.begin();
     }
 
     /// Replaces the whole text with the agent's version (see [`Review::agent_wrote`]).
     pub fn agent_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, true);
-        let before = self.ledger.current().clone();
         self.ledger.agent_wrote(text);
-        agent_changed(&mut self.ledger, &mut self.written, &before);
     }
 
     /// Replaces the whole text with a version by the user.
@@ -184,8 +176,6 @@ impl FileReview {
 
     /// Applies an edit made for the agent, or by the client.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
-        let current = self.ledger.current();
-        self.found.get_or_insert_with(|| current.clone());
         self.turns_agent_edited(edit);
         self.ledger.agent_edited(edit);
     }
@@ -199,33 +189,29 @@ impl FileReview {
     /// Marks the agent's edits as complete (see [`Review::agent_done`]).
     pub fn agent_done(&mut self) {
         self.ledger.agent_done();
-        if let Some(found) = self.found.take() {
-            agent_changed(&mut self.ledger, &mut self.written, &found);
-            self.turns_agent_done(&found);
-        }
+        self.turns_agent_done();
     }
 
     /// Applies an edit that carries out a decision.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
         self.turns_user_edited(edit);
-        self.ledger.agent_edited(edit);
+        self.ledger.decision_edited(edit);
     }
 
     /// Replaces the whole text with the result of a decision.
     pub fn decision_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, false);
-        self.ledger.agent_wrote(text);
+        self.ledger.decision_wrote(text);
     }
 
     /// Marks the edits of a decision as complete.
     pub fn decision_done(&mut self) {
-        self.ledger.agent_done();
+        self.ledger.decision_done();
     }
 
     /// Records that lines of the agent are back in the text, which was the first and is the second.
     pub(super) fn agent_is_back(&mut self, (before, after): &(Text, Text)) {
-        let back = merge(before, &self.written, after);
-        self.written.apply_all(&back.edits);
+        self.ledger.agent_is_back(before, after);
     }
 
     /// Adds a conflict: the user's text stays, and the agent's lines are offered.

@@ -15,7 +15,7 @@ use crate::spine::project::{Body, FileState};
 use crate::text::diff::{Conflict, Hunk, diff, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::changes::advance;
-use crate::workspace::ledger::{Review, Which, agent_changed};
+use crate::workspace::ledger::{Review, Which};
 
 /// The number of turns whose changes of a file are kept.
 const TURNS: usize = 20;
@@ -34,8 +34,6 @@ pub struct Turns {
 pub struct TurnReview {
     pub turn: TurnKey,
     pub ledger: Review,
-    /// The text as the agent alone would have it in this turn; the difference is other authors'.
-    written: Text,
     /// The file before the turn; its text is the ledger's base.
     pub origin: FileState,
     /// The path before the turn moved the file.
@@ -96,7 +94,6 @@ impl TurnReview {
     fn new(turn: TurnKey, base: Text, origin: FileState) -> Self {
         Self {
             turn,
-            written: base.clone(),
             ledger: Review::brief(base, STATES),
             origin,
             from: None,
@@ -157,9 +154,7 @@ impl FileReview {
     pub(super) fn turns_wrote(&mut self, text: &Text, is_agent: bool) {
         for turn in &mut self.turns {
             if is_agent && Some(turn.turn) == self.turn {
-                let before = turn.ledger.current().clone();
                 turn.ledger.agent_wrote(text.clone());
-                agent_changed(&mut turn.ledger, &mut turn.written, &before);
             } else {
                 turn.ledger.user_wrote(text.clone());
             }
@@ -182,13 +177,10 @@ impl FileReview {
         }
     }
 
-    /// Marks the agent's edits as complete; `before` is the text before them.
-    pub(super) fn turns_agent_done(&mut self, before: &Text) {
+    /// Marks the agent's edits as complete.
+    pub(super) fn turns_agent_done(&mut self) {
         for turn in &mut self.turns {
             turn.ledger.agent_done();
-            if Some(turn.turn) == self.turn {
-                agent_changed(&mut turn.ledger, &mut turn.written, before);
-            }
         }
     }
 
@@ -231,7 +223,7 @@ impl FileReview {
     pub fn without_turn(&self, turn: TurnKey, of: Of) -> Option<TurnPlan> {
         let known = self.of_turn(turn)?;
         let current = self.ledger.current();
-        let since = diff(current, &known.written);
+        let since = diff(current, known.ledger.alone());
         let mut edits: Vec<LineEdit> = Vec::new();
         let mut conflicts: Vec<Conflict> = Vec::new();
         let mut kept = Vec::new();
@@ -270,7 +262,7 @@ impl FileReview {
         if !kept.is_empty() {
             // What remains of added lines is the user's own, so no decision about it is pending.
             let mut decided = Review::new(base);
-            decided.agent_wrote(after.clone());
+            decided.decision_wrote(after.clone());
             for rows in kept {
                 decided.accept(&Which::Rows(rows));
             }
