@@ -244,3 +244,17 @@ fn an_agents_deletion_of_a_line_that_was_just_saved_is_reviewed() {
         Step::Shell(0, vec![(0, 1, 0)]),
     ]);
 }
+
+#[test]
+fn a_file_that_became_binary_while_it_was_written_has_its_text_back_after_a_reject() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Write(0, vec![]),
+        Step::Foreign(0, 0),
+        Step::Look,
+        Step::Tell,
+        Step::Whole(0, "bytes"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -308,7 +308,12 @@ impl Workspace {
         let restored = self.restored_mode(&change.change);
         let document = buffer.and_then(|buf| self.documents.get(buf));
         let Some(document) = document else {
-            change.change = as_read(change.change.clone(), disk, restored);
+            let content = disk.content.as_ref();
+            let is_text = content.is_none_or(|content| !content.text.has_nul());
+            // Bytes that the report does not have yet get a report of their own.
+            if is_text || self.known_state(path, disk.stamp).is_some() {
+                change.change = as_read(change.change.clone(), disk, restored);
+            }
             return;
         };
         // The buffer has all that the file has, and what was reported before that.
@@ -337,13 +342,16 @@ impl Workspace {
 
     /// Gives a change that this client wrote its text, of which the host may have no copy.
     fn keep_own_text(&self, change: &mut FileChange) {
-        let name = self.reviews.name_of(&change.path, &change.path);
-        let review = self.reviews.get(&name);
-        let own =
-            review.filter(|file| file.now.stamp.is_some() && file.now.stamp == change.after.stamp);
-        if let Some(own) = own {
-            change.after.is_this_text(&own.now);
+        if let Some(own) = self.known_state(&change.path, change.after.stamp) {
+            change.after.is_this_text(own);
         }
+    }
+
+    /// Returns a file's state in its review if that is of the file with this stamp.
+    fn known_state(&self, path: &Path, stamp: Option<Stamp>) -> Option<&FileState> {
+        let name = self.reviews.name_of(path, path);
+        let now = self.reviews.get(&name).map(|file| &file.now);
+        now.filter(|now| now.stamp.is_some() && now.stamp == stamp)
     }
 
     /// Records that a change is applied. After the last one, no report is pending.
