@@ -585,3 +585,44 @@ fn rejecting_a_file_that_the_agent_made_read_only_restores_lines_and_mode() {
         check_settled(&w);
     }
 }
+
+/// Lets a link take a file's place and go again, under an agent's write, in the turn or after it;
+/// the core is told of the link while it is there, or later.
+#[track_caller]
+fn check_a_link_for_a_moment(place: Place, is_over: bool, is_late: bool) {
+    let what = format!("{place:?} {is_over} {is_late}");
+    let mut w = running(place, Some("a\nb\n"));
+    writes(&mut w, "7", "A\nb\n");
+    check_hunks(&w, &[(0, "a", "A")]);
+    if is_over {
+        w.ends_turn("end_turn");
+    }
+    w.disk.links.insert(F.into(), "/nowhere".into());
+    w.shadow.looks(&mut w.disk);
+    if !is_late {
+        w.settle();
+    }
+    w.disk.links.remove(Path::new(F));
+    w.shadow.looks(&mut w.disk);
+    w.settle();
+    let review = w.model.workspace.reviews().get(Path::new(F));
+    assert_eq!(
+        review.map(|review| review.ledger.hunks().len()),
+        Some(1),
+        "{what}"
+    );
+    check_hunks(&w, &[(0, "a", "A")]);
+    check_whole(&w, F, &[]);
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{what}");
+    check_settled(&w);
+}
+
+#[test]
+fn a_file_that_is_a_link_for_a_moment_keeps_its_hunks() {
+    for place in PLACES {
+        for (is_over, is_late) in [(false, false), (false, true), (true, false), (true, true)] {
+            check_a_link_for_a_moment(place, is_over, is_late);
+        }
+    }
+}

@@ -9,7 +9,7 @@ use super::TakeIn;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
 use crate::spine::ids::SessionKey;
-use crate::spine::project::{FileChange, FileState};
+use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
 use crate::workspace::{FileEdit, Signal, Workspace};
 
@@ -93,7 +93,11 @@ impl Workspace {
         let Some((_, document)) = self.documents.find(&change.path) else {
             return;
         };
-        if by.is_none() && change.after.is_missing() {
+        let is_kept = matches!(
+            change.after.body,
+            Body::Missing | Body::Link(_) | Body::Bytes { .. }
+        );
+        if by.is_none() && is_kept {
             // The buffer keeps its text and the undecided hunks in it.
             return;
         }

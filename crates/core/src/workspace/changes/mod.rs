@@ -574,11 +574,13 @@ impl TakeIn {
 /// The mode was not read: it is the reported one, or the one `restored` since.
 fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileChange {
     let mode = restored.or(change.after.mode);
-    let was_text = matches!(change.after.body, Body::Text(_) | Body::Missing);
+    let is_link = change.before.is_text() && change.after.link().is_some();
+    let is_back = is_link && disk.real == change.path;
+    let was_text = is_back || matches!(change.after.body, Body::Text(_) | Body::Missing);
     let after = match disk.content {
         None => FileState::missing(),
-        // A link has replaced the file: what was read is the link's target.
-        Some(_) if change.before.is_text() && change.after.link().is_some() => change.after,
+        // A link has replaced the file: what was read is the link's target, unless the file is back.
+        Some(_) if is_link && !is_back => change.after,
         // It was not text and has not changed: only the host can say which kind of file it is.
         Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
         Some(content) if !was_text && content.text.has_nul() => change.after,
