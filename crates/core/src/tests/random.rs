@@ -258,3 +258,32 @@ fn a_file_that_became_binary_while_it_was_written_has_its_text_back_after_a_reje
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_save_of_a_text_that_was_read_during_the_turn_is_the_users() {
+    let steps = [
+        Step::User("interrupt"),
+        Step::Check,
+        Step::Tell,
+        Step::Buffer(0, "open"),
+        Step::Type(0, 4, 0, 1),
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(3, 2, 0)]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn a_save_between_two_changes_of_the_agent_of_which_the_first_was_read_is_the_users() {
+    let steps = [
+        Step::User("interrupt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 1, 1)]),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 4, 0, 1),
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(3, 2, 0)]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

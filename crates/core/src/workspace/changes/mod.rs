@@ -47,6 +47,8 @@ struct Saved {
     state: FileState,
     /// The file that it replaced without a merge.
     over: Option<Stamp>,
+    /// The file that it replaced, if that was read before its change was reported.
+    under: Option<FileState>,
     /// A report was taken for a change that followed it. A report of the save may come all the same,
     /// if that change was the earlier one.
     is_passed: bool,
@@ -60,6 +62,27 @@ pub struct TakeIn {
     pub by: Option<SessionKey>,
     /// The file to merge into the buffer.
     reading: Option<Box<Reading>>,
+}
+
+/// The parts of a change that come before the rest.
+#[derive(Debug, Default)]
+struct Parts {
+    before_save: Option<FileChange>,
+    save: Option<FileChange>,
+}
+
+/// Takes the part that leads to a state off the beginning of a change.
+fn split(change: &mut FileChange, to: FileState) -> FileChange {
+    let to = FileState {
+        mode: change.before.mode,
+        ..to
+    };
+    let first = FileChange {
+        after: to.clone(),
+        ..change.clone()
+    };
+    (change.before, change.from) = (to, None);
+    first
 }
 
 /// The file whose text a change brings into a buffer.
@@ -82,13 +105,18 @@ impl Changes {
     }
 
     /// Records that Neovim has saved a buffer.
-    fn is_saved(&mut self, document: &Document, over: Option<Stamp>) {
+    fn is_saved(&mut self, document: &Document, under: Option<FileState>, over: Option<Stamp>) {
+        let unsure = self.unsure.get(&document.real);
+        let under = under.filter(|under| unsure.is_some() && under.text().as_ref() == unsure);
+        let earlier = self.saved.remove(&document.real);
+        let earlier = earlier.and_then(|save| save.under);
         let saved = Saved {
             state: FileState {
                 stamp: document.stamp,
                 ..FileState::of_text(document.text.clone(), document.state.format)
             },
             over,
+            under: earlier.or(under),
             is_passed: false,
         };
         self.saved.insert(document.real.clone(), saved);
@@ -98,35 +126,37 @@ impl Changes {
     }
 
     /// Splits Neovim's own save off a change, even if the buffer is gone. The save comes first and
-    /// belongs to the user. Returns it, and whether it was the whole change.
-    fn take_save(&mut self, change: &mut FileChange) -> (Option<FileChange>, bool) {
+    /// belongs to the user; what was read before the save comes before it. Returns these, and whether
+    /// the save was the whole change.
+    fn take_save(&mut self, change: &mut FileChange, is_open: bool) -> (Parts, bool) {
         let after = change.after.stamp;
         let Some(save) = self.saved.get_mut(&change.path) else {
-            return (None, false);
+            return (Parts::default(), false);
         };
         let saved = save.state.clone();
         let is_earlier = save.over.is_some() && save.over == after;
         if is_earlier || save.is_passed && after != saved.stamp {
-            return (None, false);
+            return (Parts::default(), false);
         }
+        let under = save.under.take().filter(|_| !is_open);
         let is_told = change.before.stamp == saved.stamp
             || !change.after.is_text()
-            || self.unsure.contains_key(&change.path);
+            || under.is_none() && self.unsure.contains_key(&change.path);
         if is_told || after == saved.stamp || change.after.text() == saved.text() {
             self.saved.remove(&change.path);
-            return (None, !is_told);
+            return (Parts::default(), !is_told);
         }
         save.is_passed = true;
-        let saved = FileState {
-            mode: change.before.mode,
-            ..saved
-        };
-        let first = FileChange {
-            after: saved.clone(),
-            ..change.clone()
-        };
-        (change.before, change.from) = (saved, None);
-        (Some(first), false)
+        let mut parts = Parts::default();
+        if let Some(under) = under {
+            if under.text() == change.before.text() {
+                self.unsure.remove(&change.path);
+            } else {
+                parts.before_save = Some(split(change, under));
+            }
+        }
+        parts.save = Some(split(change, saved));
+        (parts, false)
     }
 }
 
@@ -135,13 +165,16 @@ impl Workspace {
     pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
         let mut lanes = BTreeMap::new();
         for mut change in changes {
-            let (saved, is_save) = self.changes.take_save(&mut change);
+            let is_open = self.documents.find(&change.path).is_some();
+            let (parts, is_save) = self.changes.take_save(&mut change, is_open);
             let by = self.agent_at(&change.path).filter(|_| !is_save);
             if let Some(session) = by {
                 self.tell_git(session, &change.path, fx);
             }
-            let saved = saved.map(|change| TakeIn::new(change, None));
-            for change in saved.into_iter().chain([TakeIn::new(change, by)]) {
+            let first = parts.before_save.map(|change| TakeIn::new(change, by));
+            let saved = parts.save.map(|change| TakeIn::new(change, None));
+            let parts = first.into_iter().chain(saved);
+            for change in parts.chain([TakeIn::new(change, by)]) {
                 let path = change.change.path.clone();
                 let lane = self.line_up(path.clone(), Intent::TakeIn(change));
                 lanes.insert(path, lane);
@@ -189,6 +222,12 @@ impl Workspace {
     ) {
         let document = self.documents.get(buf);
         let base = document.and_then(|document| document.saved.clone());
+        let under = document.and_then(|document| {
+            Some(FileState {
+                stamp: document.stamp,
+                ..FileState::of_text(document.saved.clone()?, document.state.format)
+            })
+        });
         let overwritten = over.as_ref().map(|over| over.stamp);
         self.documents.set_saved(buf, stamp, overwritten);
         if let Some(stamp) = stamp {
@@ -199,7 +238,7 @@ impl Workspace {
         };
         let is_ours = self.fileops.is_edited(&self.names_of(&document.real));
         if over.is_some() || !is_ours {
-            self.changes.is_saved(document, overwritten);
+            self.changes.is_saved(document, under, overwritten);
             self.tell_saved(&document.real, stamp, fx);
         }
         if let Some(over) = over {
