@@ -287,3 +287,25 @@ fn a_save_between_two_changes_of_the_agent_of_which_the_first_was_read_is_the_us
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_buffer_loaded_as_an_agents_write_ends_has_other_programs_lines_of_before_it() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Write(0, vec![(0, 1, 2)]),
+        Step::Write(0, vec![(0, 1, 1)]),
+        Step::Write(0, vec![(0, 2, 0)]),
+        Step::Foreign(0, 8),
+        Step::Disk(1),
+        Step::Disk(1),
+        Step::Foreign(0, 4),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 2, 0)]),
+        Step::User("undo turn"),
+        Step::Foreign(0, 0),
+        Step::Disk(1),
+        Step::Disk(1),
+        Step::Buffer(0, "open"),
+    ]);
+}

@@ -88,11 +88,12 @@ impl FileOps {
         })
     }
 
-    /// Returns whether an agent's write that is under way leaves a file on disk with this text.
-    pub fn leaves(&self, names: &[PathBuf], text: &Text) -> bool {
-        self.lanes(names).any(|lane| match &lane.active {
-            Some((_, Some(Landing::Saved(saved)))) => saved.leaves(text),
-            _ => false,
+    /// Returns the text before an agent's write that is under way and leaves a file on disk with this
+    /// text.
+    pub fn text_before(&self, names: &[PathBuf], text: &Text) -> Option<Text> {
+        self.lanes(names).find_map(|lane| match &lane.active {
+            Some((_, Some(Landing::Saved(saved)))) => saved.text_before(text),
+            _ => None,
         })
     }
 

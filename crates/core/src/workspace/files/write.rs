@@ -59,9 +59,9 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    /// Returns whether the file has this text once it is replaced.
-    pub(crate) fn leaves(&self, text: &Text) -> bool {
-        self.after == *text
+    /// Returns the text that is replaced, if the file has this text afterwards.
+    pub(crate) fn text_before(&self, text: &Text) -> Option<Text> {
+        (self.after == *text).then(|| self.before.clone().unwrap_or_default())
     }
 }
 
@@ -388,14 +388,7 @@ impl Workspace {
         let review = self
             .reviews
             .begin(&name, &real, write.session, &before, origin);
-        if *review.ledger.current() != before && *review.ledger.current() != after {
-            // Another program has written the file, and its change is not reported yet.
-            match by {
-                Some(_) => review.agent_wrote(before.clone()),
-                None => review.user_wrote(before.clone()),
-            }
-        }
-        review.agent_wrote(after.clone());
+        review.agent_wrote_over(&before, after.clone(), by.is_some());
         review.now = FileState {
             stamp,
             mode: review.now.mode,

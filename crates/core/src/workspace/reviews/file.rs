@@ -97,6 +97,19 @@ impl FileReview {
         self.ledger.agent_wrote(text);
     }
 
+    /// Replaces the whole text with the agent's version of `before`. What led there, and is not
+    /// reported yet, is the agent's or another program's.
+    pub fn agent_wrote_over(&mut self, before: &Text, text: Text, is_agents: bool) {
+        let current = self.ledger.current();
+        if current != before && *current != text {
+            match is_agents {
+                true => self.agent_wrote(before.clone()),
+                false => self.user_wrote(before.clone()),
+            }
+        }
+        self.agent_wrote(text);
+    }
+
     /// Replaces the whole text with a version by the user.
     pub fn user_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, false);

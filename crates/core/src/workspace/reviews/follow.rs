@@ -60,17 +60,18 @@ impl Workspace {
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
         self.fileops.review_renamed(&name, &path);
-        if is_read && self.writer_at(&real).is_some() {
+        let by = self.writer_at(&real);
+        if is_read && by.is_some() {
             self.changes.is_unsure(&real, &text);
         }
         // Loaded between the end of an agent's write and the report of it.
-        let is_agents = self.fileops.leaves(&self.names_of(&real), &text);
+        let before = self.fileops.text_before(&self.names_of(&real), &text);
         if let Some(review) = self.reviews.get_mut(&path)
             && *review.ledger.current() != text
         {
-            match is_agents {
-                true => review.agent_wrote(text),
-                false => review.user_wrote(text),
+            match before {
+                Some(before) => review.agent_wrote_over(&before, text, by.is_some()),
+                None => review.user_wrote(text),
             }
         }
         self.proposals_stale(&path, &real);
