@@ -309,3 +309,19 @@ fn a_buffer_loaded_as_an_agents_write_ends_has_other_programs_lines_of_before_it
         Step::Buffer(0, "open"),
     ]);
 }
+
+#[test]
+fn a_save_before_an_agents_write_to_the_closed_file_is_the_users() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Buffer(0, "open"),
+        Step::Write(0, vec![(3, 1, 0)]),
+        Step::Check,
+        Step::Type(0, 7, 0, 1),
+        Step::Buffer(0, "wipe"),
+        Step::Tell,
+        Step::Shell(0, vec![(0, 1, 0)]),
+        Step::Chunk("agent_message_chunk", String::new()),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -33,12 +33,17 @@ impl Workspace {
     }
 
     /// Applies a change of a file without a buffer.
-    pub(super) fn change_ledger(
-        &mut self,
-        change: &FileChange,
-        by: Option<SessionKey>,
-        fx: &mut Effects,
-    ) {
+    pub(super) fn change_ledger(&mut self, change: &TakeIn, fx: &mut Effects) {
+        let TakeIn {
+            change,
+            by,
+            is_in_ledger,
+            ..
+        } = change;
+        let by = *by;
+        if *is_in_ledger && !self.is_next(change) {
+            return;
+        }
         let path = self.reviews.name_of(&change.path, &change.path);
         let (before, after) = (change.before.text(), change.after.text());
         if let Some(review) = self.reviews.get_mut(&path)

@@ -60,6 +60,8 @@ pub struct TakeIn {
     change: FileChange,
     /// The session whose agent made it; `None` for the user, another program or a plugin.
     pub by: Option<SessionKey>,
+    /// It is Neovim's own save, whose lines a ledger has from the buffer, or from a later read.
+    is_in_ledger: bool,
     /// The file to merge into the buffer.
     reading: Option<Box<Reading>>,
 }
@@ -172,7 +174,10 @@ impl Workspace {
                 self.tell_git(session, &change.path, fx);
             }
             let first = parts.before_save.map(|change| TakeIn::new(change, by));
-            let saved = parts.save.map(|change| TakeIn::new(change, None));
+            let saved = parts.save.map(|change| TakeIn {
+                is_in_ledger: first.is_none(),
+                ..TakeIn::new(change, None)
+            });
             let parts = first.into_iter().chain(saved);
             for change in parts.chain([TakeIn::new(change, by)]) {
                 let path = change.change.path.clone();
@@ -318,7 +323,7 @@ impl Workspace {
     /// Returns whether the disk must be read before a change is applied.
     pub(crate) fn reads_change(&self, change: &TakeIn) -> bool {
         let Some((_, document)) = self.documents.find(&change.change.path) else {
-            return !self.is_next(&change.change);
+            return !change.is_in_ledger && !self.is_next(&change.change);
         };
         // Neovim knows the very file that is reported: what follows on disk has a report of its own,
         // and maybe another author.
@@ -441,7 +446,7 @@ impl Workspace {
             }
             _ => {
                 self.proposals_stale(path, path);
-                self.change_ledger(&change.change, change.by, fx);
+                self.change_ledger(change, fx);
                 self.change_is_over(path);
             }
         }
@@ -496,7 +501,7 @@ impl Workspace {
     pub(crate) fn change_unread(&mut self, change: &TakeIn, text: String, fx: &mut Effects) {
         fx.push(log(Level::Warn, text));
         if self.documents.find(&change.change.path).is_none() {
-            self.change_ledger(&change.change, change.by, fx);
+            self.change_ledger(change, fx);
         }
         self.change_noted(change, change.by);
     }
@@ -527,6 +532,7 @@ impl TakeIn {
         Self {
             change,
             by,
+            is_in_ledger: false,
             reading,
         }
     }
