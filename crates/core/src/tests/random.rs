@@ -325,3 +325,33 @@ fn a_save_before_an_agents_write_to_the_closed_file_is_the_users() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_report_that_is_older_than_the_review_takes_nothing_from_it_when_the_file_cannot_be_read() {
+    let steps = [
+        Step::Foreign(0, 0),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Chunk("agent_message_chunk", String::new()),
+        Step::Look,
+        Step::Foreign(0, 0),
+        Step::Tell,
+        Step::Broken(0, true),
+        Step::Disk(0),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn a_buffer_that_is_read_again_as_an_agents_write_is_merged_has_the_agents_lines() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Disk(0),
+        Step::Buffer(0, "open"),
+        Step::Disk(0),
+        Step::Buffer(0, "reload"),
+    ]);
+}

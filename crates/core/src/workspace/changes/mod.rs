@@ -331,6 +331,27 @@ impl Workspace {
         !is_known || change.as_told().is_none()
     }
 
+    /// Returns the file that a change has left, as reported, for one that cannot be read. If a ledger
+    /// has another text than the change began with, the change is merged into that.
+    pub(crate) fn told_for(&self, change: &TakeIn) -> Option<DiskFile> {
+        let told = change.as_told()?;
+        let change = &change.change;
+        let name = self.reviews.name_of(&change.path, &change.path);
+        let is_open = self.documents.find(&change.path).is_some();
+        let review = self.reviews.get(&name).filter(|_| !is_open);
+        let (Some(review), false) = (review, self.is_next(change)) else {
+            return Some(told);
+        };
+        let (before, content) = (change.before.text()?, told.content?);
+        let mut text = review.ledger.current().clone();
+        advance(&mut text, &before, &content.text);
+        Some(DiskFile {
+            content: Some(DiskText { text, ..content }),
+            stamp: None,
+            ..told
+        })
+    }
+
     /// Completes a change by the file that was read; without `disk`, the reported state counts.
     pub(crate) fn prepare_change(
         &mut self,

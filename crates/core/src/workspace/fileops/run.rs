@@ -211,7 +211,7 @@ impl Workspace {
                 Ok(DiskFile::missing(&op.path))
             }
             Err(why) => match &op.intent {
-                Intent::TakeIn(change) => change.as_told().ok_or(why.into_words()),
+                Intent::TakeIn(change) => self.told_for(change).ok_or(why.into_words()),
                 _ => Err(why.into_words()),
             },
         };
