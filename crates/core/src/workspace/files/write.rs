@@ -58,6 +58,13 @@ pub(crate) struct Saved {
     formats: (Format, Format),
 }
 
+impl Merged {
+    /// Returns the buffer's text before, if it has this text afterwards.
+    pub(crate) fn text_before(&self, text: &Text) -> Option<Text> {
+        (self.merged == *text).then(|| self.ours.clone())
+    }
+}
+
 impl Saved {
     /// Returns the text that is replaced, if the file has this text afterwards.
     pub(crate) fn text_before(&self, text: &Text) -> Option<Text> {
