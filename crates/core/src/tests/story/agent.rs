@@ -75,7 +75,7 @@ impl Story {
             return None;
         }
         let mut lines = self.seen.get(key).cloned().unwrap_or_default();
-        self.change(&mut lines, places);
+        self.change("a", &mut lines, places);
         Some(lines)
     }
 
@@ -103,7 +103,11 @@ impl Story {
             return;
         };
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        self.change(&mut lines, places);
+        // What it does after its turn, before the checkpoint is reported, may come too late.
+        let session = self.session().0;
+        let session = self.w.model.conversation.session(session);
+        let is_in_turn = session.is_some_and(Session::is_in_turn);
+        self.change(if is_in_turn { "a" } else { "o" }, &mut lines, places);
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let content: String = lines.iter().map(|line| format!("{line}{end}")).collect();
         self.w.disk.put(FILES[file], &content);
@@ -150,11 +154,11 @@ impl Story {
 
     /// Edits lines, the user's, too; but keeps those of another program, which the client may not
     /// have seen.
-    fn change(&mut self, lines: &mut Vec<String>, places: &[(usize, usize, usize)]) {
+    fn change(&mut self, who: &str, lines: &mut Vec<String>, places: &[(usize, usize, usize)]) {
         for (start, removed, added) in places {
             let start = start % (lines.len() + 1);
             let end = (start + removed).min(lines.len());
-            let mut new: Vec<String> = (0..*added).map(|_| self.new_line("a")).collect();
+            let mut new: Vec<String> = (0..*added).map(|_| self.new_line(who)).collect();
             let others = lines[start..end].iter();
             new.extend(others.filter(|line| line.starts_with('x')).cloned());
             lines.splice(start..end, new);
@@ -173,7 +177,7 @@ impl Story {
         // During a turn, the change is attributed to the agent.
         let is_agents =
             self.w.model.workspace.agent_at(&path).is_some() || self.w.shadow.has_checked();
-        let line = self.new_line(if is_agents { "a" } else { "x" });
+        let line = self.new_line(if is_agents { "o" } else { "x" });
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let new = format!("{line}{end}");

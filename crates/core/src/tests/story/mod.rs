@@ -46,6 +46,8 @@ pub struct Story {
     typed: BTreeMap<usize, BTreeSet<String>>,
     /// The agent's last proposals, by session and file.
     proposed: BTreeMap<(String, usize), Proposal>,
+    /// The user has accepted something.
+    has_accepted: bool,
     ids: u32,
     lines: u32,
     sessions: u32,
@@ -88,6 +90,7 @@ impl Story {
             reading: BTreeMap::new(),
             typed: BTreeMap::new(),
             proposed: BTreeMap::new(),
+            has_accepted: false,
             ids: 100,
             lines: 0,
             sessions: 1,

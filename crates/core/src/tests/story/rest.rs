@@ -39,6 +39,7 @@ impl Story {
         }
         self.check_agreed();
         self.check_rejected();
+        self.check_all_was_listed();
         self.check_windows();
         self.w
     }
@@ -75,6 +76,10 @@ impl Story {
             let state = self.w.disk.read(&path).unwrap();
             let bytes = self.w.disk.files.get(&path);
             if bytes.is_some_and(|bytes| bytes.contains(&0)) {
+                // A buffer keeps its text.
+                let review = self.review_of(file).filter(|_| self.buf(file).is_none());
+                let is_text = review.is_some_and(|review| review.now.is_text());
+                assert!(!is_text, "{path:?} is binary");
                 continue;
             }
             let disk = state.content.map(|content| content.text);
@@ -101,6 +106,28 @@ impl Story {
                     );
                 }
             }
+        }
+    }
+
+    /// Checks that no line of an agent's is left after everything was rejected, if the user has
+    /// accepted nothing: each was listed.
+    fn check_all_was_listed(&self) {
+        if self.w.shadow.has_slept || self.has_accepted {
+            return;
+        }
+        for (file, path) in FILES.iter().enumerate() {
+            let buffer = self.buf(file).map(|buf| &self.w.editor.buffers[&buf]);
+            // The user has yet to save what the reject has left.
+            let lines = match buffer.is_some_and(|buffer| buffer.modified) {
+                true => self.buffer_lines(file),
+                false => self.disk_lines(file),
+            };
+            let is_agents = |line: &&String| {
+                let number = line.strip_prefix('a');
+                number.is_some_and(|number| number.parse::<u32>().is_ok())
+            };
+            let left: Vec<&String> = lines.iter().filter(is_agents).collect();
+            assert!(left.is_empty(), "not listed in {path}: {left:?}");
         }
     }
 

@@ -174,6 +174,7 @@ impl Story {
     fn decided(&mut self, event: Event) {
         let accept = ReviewAction::Accept;
         let accepts = matches!(&event, Event::Review(ReviewEvent::Decide { action, .. }) if *action == accept);
+        self.has_accepted |= accepts;
         let proposed = self.proposed();
         self.decides(event);
         if accepts {
