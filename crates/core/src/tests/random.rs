@@ -355,3 +355,16 @@ fn a_buffer_that_is_read_again_as_an_agents_write_is_merged_has_the_agents_lines
         Step::Buffer(0, "reload"),
     ]);
 }
+
+#[test]
+fn what_a_buffer_reads_of_an_agents_change_before_the_report_is_listed() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Write(0, vec![(2, 0, 1)]),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 2, 1)]),
+        Step::Buffer(0, "open"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

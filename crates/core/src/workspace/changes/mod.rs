@@ -98,12 +98,15 @@ struct Reading {
 }
 
 impl Changes {
-    /// Marks a text read from disk before its change was reported, unless Neovim has saved it.
-    pub fn is_unsure(&mut self, real: &Path, text: &Text) {
+    /// Marks a text read from disk before its change was reported, unless Neovim has saved it; returns
+    /// whether it is marked.
+    pub fn is_unsure(&mut self, real: &Path, text: &Text) -> bool {
         let saved = self.saved.get(real).and_then(|saved| saved.state.text());
-        if saved.as_ref() != Some(text) {
+        let is_unsure = saved.as_ref() != Some(text);
+        if is_unsure {
             self.unsure.insert(real.to_owned(), text.clone());
         }
+        is_unsure
     }
 
     /// Records that Neovim has saved a buffer.

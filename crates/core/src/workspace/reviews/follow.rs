@@ -61,14 +61,18 @@ impl Workspace {
         self.reviews.rename(&name, &path);
         self.fileops.review_renamed(&name, &path);
         let by = self.writer_at(&real);
-        if is_read && by.is_some() {
-            self.changes.is_unsure(&real, &text);
-        }
+        let is_agents = is_read && by.is_some() && self.changes.is_unsure(&real, &text);
         // Loaded between the end of an agent's write and the report of it.
         let before = self.fileops.text_before(&self.names_of(&real), &text);
-        if let Some(review) = self.reviews.get_mut(&path)
-            && *review.ledger.current() != text
-        {
+        let review = self.reviews.get(&path);
+        let now = review.filter(|review| *review.ledger.current() != text);
+        let now = now.map(|review| review.now.clone());
+        if let (Some(now), Some(session), None, true) = (&now, by, &before, is_agents) {
+            // The report, still to come, will say so.
+            let now = now.clone();
+            let review = self.reviews.begin(&path, &real, session, &text, now);
+            review.agent_wrote(text);
+        } else if let (Some(_), Some(review)) = (now, self.reviews.get_mut(&path)) {
             match before {
                 Some(before) => review.agent_wrote_over(&before, text, by.is_some()),
                 None => review.user_wrote(text),
