@@ -368,3 +368,20 @@ fn what_a_buffer_reads_of_an_agents_change_before_the_report_is_listed() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn what_an_undone_reject_brings_back_is_still_the_agents() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(3, 0, 1)]),
+        Step::Disk(1),
+        Step::Disk(1),
+        Step::User("reject"),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Disk(1),
+        Step::User("list undo"),
+        Step::Write(0, vec![(2, 2, 0)]),
+    ]);
+}

@@ -21,6 +21,11 @@ impl Alone {
     pub fn new(text: Text) -> Self {
         Self { text, since: None }
     }
+
+    /// Returns whether no edits of the agent are being made.
+    pub fn is_complete(&self) -> bool {
+        self.since.is_none()
+    }
 }
 
 impl Review {

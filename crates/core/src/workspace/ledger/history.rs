@@ -214,6 +214,13 @@ impl History {
         self.entries.get(at).map(|entry| entry.state.clone())
     }
 
+    /// Returns the agent's own version for this content, if it is remembered and complete.
+    pub fn alone(&self, content: &Text, mark: Mark) -> Option<&Alone> {
+        let at = self.position(content, mark)?;
+        let alone = self.entries.get(at).map(|entry| &entry.state.alone);
+        alone.filter(|alone| alone.is_complete())
+    }
+
     /// Accepts the same hunks in every remembered state, so that undoing something else does not
     /// ask for the same decision again.
     pub fn accept(&mut self, accepted: &[Accepted]) {

@@ -123,7 +123,22 @@ impl Review {
     /// Applies a write of the whole content that carries out a decision.
     pub fn decision_wrote(&mut self, current: Text) {
         self.wrote(current);
+        self.recall_alone();
         self.settle(Cause::Whole);
+    }
+
+    /// Returns whether the ledger remembers a content.
+    pub fn remembers(&self, content: &Text) -> bool {
+        self.history.alone(content, Mark::of(content)).is_some()
+    }
+
+    /// Takes back the agent's own version that belonged to the present content, if that is
+    /// remembered.
+    fn recall_alone(&mut self) {
+        let known = self.history.alone(&self.track.current, self.mark);
+        if let Some(alone) = known {
+            self.alone = alone.clone();
+        }
     }
 
     fn wrote(&mut self, current: Text) {
@@ -145,17 +160,22 @@ impl Review {
     /// Applies an edit made for the agent.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         self.agent_begins();
-        self.decision_edited(edit);
+        self.edited(edit);
+        self.settle(Cause::Agent);
     }
 
     /// Applies an edit that carries out a decision.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
-        let Some(edit) = self.trimmed(edit) else {
-            return;
-        };
-        self.prepare(&edit);
-        self.track.agent(&edit);
+        self.edited(edit);
+        self.recall_alone();
         self.settle(Cause::Agent);
+    }
+
+    fn edited(&mut self, edit: &LineEdit) {
+        if let Some(edit) = self.trimmed(edit) {
+            self.prepare(&edit);
+            self.track.agent(&edit);
+        }
     }
 
     /// Marks the edits reported by [`Review::agent_edited`] as complete.
