@@ -385,3 +385,16 @@ fn what_an_undone_reject_brings_back_is_still_the_agents() {
         Step::Write(0, vec![(2, 2, 0)]),
     ]);
 }
+
+#[test]
+fn a_report_that_is_newer_than_the_review_counts_when_the_file_cannot_be_read() {
+    let steps = [
+        Step::Write(0, vec![(8, 1, 0)]),
+        Step::Foreign(0, 1),
+        Step::Look,
+        Step::Tell,
+        Step::Broken(0, true),
+        Step::Shell(0, vec![]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

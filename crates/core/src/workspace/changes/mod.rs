@@ -334,8 +334,8 @@ impl Workspace {
         !is_known || change.as_told().is_none()
     }
 
-    /// Returns the file that a change has left, as reported, for one that cannot be read. If a ledger
-    /// has another text than the change began with, the change is merged into that.
+    /// Returns the file that a change has left, as reported, for one that cannot be read. A ledger that
+    /// has had that text has what followed it, too.
     pub(crate) fn told_for(&self, change: &TakeIn) -> Option<DiskFile> {
         let told = change.as_told()?;
         let change = &change.change;
@@ -345,9 +345,11 @@ impl Workspace {
         let (Some(review), false) = (review, self.is_next(change)) else {
             return Some(told);
         };
-        let (before, content) = (change.before.text()?, told.content?);
-        let mut text = review.ledger.current().clone();
-        advance(&mut text, &before, &content.text);
+        let content = told.content?;
+        let text = match review.ledger.remembers(&content.text) {
+            true => review.ledger.current().clone(),
+            false => content.text.clone(),
+        };
         Some(DiskFile {
             content: Some(DiskText { text, ..content }),
             stamp: None,
