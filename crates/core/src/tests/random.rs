@@ -398,3 +398,17 @@ fn a_report_that_is_newer_than_the_review_counts_when_the_file_cannot_be_read() 
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn what_the_user_types_into_an_agents_lines_before_their_report_leaves_them_listed() {
+    let steps = [
+        Step::User("interrupt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(7, 0, 2)]),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 1, 0, 1),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

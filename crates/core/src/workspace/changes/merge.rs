@@ -189,7 +189,7 @@ impl Workspace {
 }
 
 /// Applies the change from `before` to `after` to another text, except where it conflicts.
-pub fn advance(text: &mut Text, before: &Text, after: &Text) {
+fn advance(text: &mut Text, before: &Text, after: &Text) {
     if text == before {
         text.clone_from(after);
     } else {

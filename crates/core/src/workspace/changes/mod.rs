@@ -25,7 +25,7 @@ use crate::workspace::fileops::{
 };
 use crate::workspace::{FileEdit, Signal, Workspace};
 pub(crate) use merge::DiskMerge;
-pub use merge::{advance, known_on_disk};
+pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
 
 /// The number of files for which Neovim's last save is remembered.

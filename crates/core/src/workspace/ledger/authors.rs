@@ -50,6 +50,23 @@ impl Review {
         self.settle(Cause::Whole);
     }
 
+    /// Attributes the difference between two texts, of which the second was read as accepted, to the
+    /// agent, and what has followed to others.
+    pub fn was_agents(&mut self, before: &Text, taken: &Text) {
+        let back = merge(taken, &self.track.base, before);
+        if back.conflicts.is_empty() || !self.hunks.is_empty() {
+            let mut base = self.track.base.clone();
+            base.apply_all(&back.edits);
+            return self.rebase(base);
+        }
+        // Others have changed the agent's lines since.
+        let mut review = Review::new(before.clone());
+        review.agent_wrote(taken.clone());
+        review.user_wrote(self.track.current.clone());
+        self.alone = review.alone;
+        self.rebase(review.track.base);
+    }
+
     /// Records that lines of the agent are back in the text, which was the first and is the second.
     pub fn agent_is_back(&mut self, before: &Text, after: &Text) {
         let back = merge(before, &self.alone.text, after);

@@ -14,7 +14,6 @@ use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
 use crate::text::diff::{Conflict, Hunk};
 use crate::text::{LineEdit, Text};
-use crate::workspace::changes::advance;
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
 use crate::workspace::info::ReviewInfo;
@@ -133,9 +132,7 @@ impl FileReview {
         let Some(before) = origin.text() else {
             return;
         };
-        let mut base = self.ledger.base().clone();
-        advance(&mut base, taken, &before);
-        self.ledger.rebase(base);
+        self.ledger.was_agents(&before, taken);
         if self.origin.text().as_ref() == Some(taken) {
             self.origin = origin.clone();
         }

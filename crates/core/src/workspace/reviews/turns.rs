@@ -14,7 +14,6 @@ use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Body, FileState};
 use crate::text::diff::{Conflict, Hunk, diff, merge};
 use crate::text::{LineEdit, Text};
-use crate::workspace::changes::advance;
 use crate::workspace::ledger::{Review, Which};
 
 /// The number of turns whose changes of a file are kept.
@@ -168,9 +167,7 @@ impl FileReview {
         if let Some(turn) = turns.find(|turn| Some(turn.turn) == running)
             && let Some(before) = origin.text()
         {
-            let mut base = turn.ledger.base().clone();
-            advance(&mut base, taken, &before);
-            turn.ledger.rebase(base);
+            turn.ledger.was_agents(&before, taken);
             if turn.origin.text().as_ref() == Some(taken) {
                 turn.origin = origin.clone();
             }
