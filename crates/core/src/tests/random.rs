@@ -412,3 +412,16 @@ fn what_the_user_types_into_an_agents_lines_before_their_report_leaves_them_list
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_save_without_changes_over_an_agents_change_before_the_report_leaves_it_listed() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Buffer(0, "open"),
+        Step::Buffer(0, "wipe"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

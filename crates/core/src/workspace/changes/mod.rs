@@ -147,11 +147,10 @@ impl Changes {
         let is_told = change.before.stamp == saved.stamp
             || !change.after.is_text()
             || under.is_none() && self.unsure.contains_key(&change.path);
-        if is_told || after == saved.stamp || change.after.text() == saved.text() {
+        if is_told {
             self.saved.remove(&change.path);
-            return (Parts::default(), !is_told);
+            return (Parts::default(), false);
         }
-        save.is_passed = true;
         let mut parts = Parts::default();
         if let Some(under) = under {
             if under.text() == change.before.text() {
@@ -160,6 +159,11 @@ impl Changes {
                 parts.before_save = Some(split(change, under));
             }
         }
+        if after == saved.stamp || change.after.text() == saved.text() {
+            self.saved.remove(&change.path);
+            return (parts, true);
+        }
+        save.is_passed = true;
         parts.save = Some(split(change, saved));
         (parts, false)
     }
@@ -172,11 +176,12 @@ impl Workspace {
         for mut change in changes {
             let is_open = self.documents.find(&change.path).is_some();
             let (parts, is_save) = self.changes.take_save(&mut change, is_open);
-            let by = self.agent_at(&change.path).filter(|_| !is_save);
-            if let Some(session) = by {
+            let agent = self.agent_at(&change.path);
+            let by = agent.filter(|_| !is_save);
+            if let Some(session) = agent.filter(|_| by.is_some() || parts.before_save.is_some()) {
                 self.tell_git(session, &change.path, fx);
             }
-            let first = parts.before_save.map(|change| TakeIn::new(change, by));
+            let first = parts.before_save.map(|change| TakeIn::new(change, agent));
             let saved = parts.save.map(|change| TakeIn {
                 is_in_ledger: first.is_none(),
                 ..TakeIn::new(change, None)
