@@ -219,10 +219,11 @@ impl Disk {
         let bytes = self.files.get(&self.real(path))?;
         let mut hasher = std::hash::DefaultHasher::new();
         bytes.hash(&mut hasher);
+        let written = self.written.get(&self.real(path)).copied().unwrap_or(0);
         Some(Stamp {
-            inode: self.written.get(&self.real(path)).copied().unwrap_or(0),
+            inode: hasher.finish(),
             bytes: bytes.len() as u64,
-            modified: (0, (hasher.finish() >> 1) as i64),
+            modified: (written as i64, 0),
         })
     }
 

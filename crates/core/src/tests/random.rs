@@ -425,3 +425,70 @@ fn a_save_without_changes_over_an_agents_change_before_the_report_leaves_it_list
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_users_line_that_the_agent_takes_away_before_any_report_is_not_lost() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Buffer(0, "open"),
+        Step::Check,
+        Step::Type(0, 1, 0, 1),
+        Step::Buffer(0, "wipe"),
+        Step::Tell,
+        Step::Shell(0, vec![(1, 1, 0)]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn a_report_of_a_link_is_not_of_the_file_it_leads_to() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::User("prompt"),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Disk(1),
+        Step::Check,
+        Step::Disk(1),
+        Step::Read(0, None, None),
+        Step::Tell,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+    ]);
+}
+
+#[test]
+fn what_a_reload_brings_back_of_an_agents_change_is_listed() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(0, 1, 0)]),
+        Step::Buffer(0, "open"),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Carry(0),
+        Step::Foreign(0, 0),
+        Step::Editor(1),
+        Step::Editor(2),
+        Step::Buffer(0, "reload"),
+    ]);
+}
+
+#[test]
+fn an_agents_change_that_a_save_replaced_and_that_is_back_is_listed() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Buffer(0, "open"),
+        Step::Write(0, vec![]),
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Answer(0, 0),
+        Step::Buffer(0, "wipe"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -50,11 +50,6 @@ struct Window {
 }
 
 impl Windows {
-    /// Returns whether a change on disk may still be attributed to any agent.
-    pub(crate) fn is_any_open(&self) -> bool {
-        !self.open.is_empty()
-    }
-
     /// Returns whether a file is reported to the user for the first time in a session's turn.
     pub(crate) fn is_first_of(&mut self, key: SessionKey, path: &Path) -> bool {
         let window = self.open.iter_mut().find(|open| open.session == key);
@@ -92,6 +87,7 @@ impl Workspace {
         if !is_asked && !sessions.any(|session| session.folders.project == root) {
             self.untrack_project(root);
             self.reviews.project_closes(root);
+            self.changes.project_closes(root);
             self.windows.limited.retain(|(limited, _)| limited != root);
             let root = root.to_owned();
             fx.push(Effect::Host(HostEffect::CloseProject { root }));
@@ -118,6 +114,7 @@ impl Workspace {
             root: root.clone(),
         };
         let token = self.jobs.checkpoints.add(job);
+        self.changes.asked(&root, token);
         fx.push(Effect::Host(HostEffect::Checkpoint { token, root, turns }));
     }
 
@@ -181,9 +178,6 @@ impl Workspace {
                 key.0
             );
             fx.push(log(Level::Debug, line));
-        }
-        if !self.windows.is_any_open() {
-            self.all_is_told();
         }
         match self.sessions.get_mut(&key) {
             Some(session) => {

@@ -106,8 +106,8 @@ impl Story {
         // What it does after its turn, before the checkpoint is reported, may come too late.
         let session = self.session().0;
         let session = self.w.model.conversation.session(session);
-        let is_in_turn = session.is_some_and(Session::is_in_turn);
-        self.change(if is_in_turn { "a" } else { "o" }, &mut lines, places);
+        let works = session.is_some_and(|session| session.awaited().is_some());
+        self.change(if works { "a" } else { "o" }, &mut lines, places);
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let content: String = lines.iter().map(|line| format!("{line}{end}")).collect();
         self.w.disk.put(FILES[file], &content);

@@ -7,6 +7,7 @@ impl Story {
     pub fn rests(mut self) -> World {
         self.w.disk.broken.clear();
         self.comes_to_rest();
+        self.turns_end();
         for (file, typed) in &self.typed {
             let mut kept = self.base_lines(*file);
             let review = self.review_of(*file);
@@ -63,6 +64,23 @@ impl Story {
             self.editor_moves();
             (0..FILES.len()).for_each(|file| self.disk_moves(file));
         }
+    }
+
+    /// Lets every turn end, so that the last changes of agents are known.
+    fn turns_end(&mut self) {
+        let agents: Vec<AgentKey> = self.w.agents.keys().copied().collect();
+        for agent in agents {
+            while self.w.agents[&agent].life != Life::Gone
+                && self.w.agents[&agent]
+                    .calls
+                    .iter()
+                    .any(|call| call.1 == "session/prompt")
+            {
+                let result = Ok(json!({ "stopReason": "end_turn" }));
+                self.w.answers(agent, "session/prompt", result);
+            }
+        }
+        self.comes_to_rest();
     }
 
     /// Checks that unmodified buffers equal the disk, and so do the ledgers of files without a

@@ -38,17 +38,31 @@ impl Workspace {
             change,
             by,
             is_in_ledger,
+            is_report,
             ..
         } = change;
         let by = *by;
-        if *is_in_ledger && !self.is_next(change) {
+
+        let is_unchanged =
+            change.before.body == change.after.body && change.before.mode == change.after.mode;
+        if is_unchanged || *is_in_ledger && by.is_none() && !self.is_next(change) {
             return;
         }
         let path = self.reviews.name_of(&change.path, &change.path);
+        let review = self.reviews.get(&path);
+        if change.after.link().is_some() && review.is_some_and(|review| review.real != change.path)
+        {
+            // The link leads to the file under review.
+            return;
+        }
         let (before, after) = (change.before.text(), change.after.text());
         if let Some(review) = self.reviews.get_mut(&path)
             && review.knows(&change.after)
         {
+            if let (Some(_), false, Some(after)) = (by, *is_report, &after) {
+                // This client wrote it, and its text was read before that was known.
+                review.was_agents(after, &change.before);
+            }
             review.found_again(change, by);
             return self.reviews.touch(&path);
         }
@@ -169,38 +183,39 @@ impl Workspace {
         }
     }
 
-    /// Attributes a text to the agent that was read as the original content but, as reported now,
-    /// was partly the agent's work.
-    pub(super) fn settle_unsure(&mut self, change: &TakeIn) {
-        let TakeIn { change, by, .. } = change;
-        let Some(taken) = self.changes.unsure.get(&change.path).cloned() else {
+    /// Attributes texts to the agent that were read as the original content but, as reported now,
+    /// were the agent's work.
+    pub(super) fn settle_unsure(&mut self, change: &mut TakeIn) {
+        let Some(session) = change.in_turn_of else {
             return;
         };
-        if by.is_none() && change.after.text().as_ref() != Some(&taken) {
-            // The user's save, say: the agent's change that follows it led to that text.
-            return;
+        let last = match change.is_in_ledger {
+            true => &change.change.after,
+            false => &change.change.before,
+        };
+        let last = last.text().unwrap_or_default();
+        for part in std::mem::take(&mut change.read) {
+            let buffer = self.documents.find(&part.path);
+            let (path, current): (_, Option<Text>) = match buffer {
+                Some((_, document)) => (document.path.clone(), Some(document.text.clone())),
+                None => (self.reviews.name_of(&part.path, &part.path), None),
+            };
+            // A file that comes back is not new: it continues from the one that was gone.
+            let gone = self.reviews.get(&path).map(|review| &review.origin);
+            let gone = gone.filter(|origin| part.before.is_missing() && !origin.is_missing());
+            let origin = gone.unwrap_or(&part.before).clone();
+            let (Some(before), Some(taken)) = (origin.text(), part.after.text()) else {
+                continue;
+            };
+            if taken == before {
+                continue;
+            }
+            let base = current.as_ref().unwrap_or(&last);
+            let review = self
+                .reviews
+                .begin(&path, &part.path, session, base, origin.clone());
+            review.was_agents(&taken, &origin);
+            self.reviews.touch(&path);
         }
-        self.changes.unsure.remove(&change.path);
-        let buffer = self.documents.find(&change.path);
-        let (path, current): (_, Option<Text>) = match buffer {
-            Some((_, document)) => (document.path.clone(), Some(document.text.clone())),
-            None => (self.reviews.name_of(&change.path, &change.path), None),
-        };
-        // A file that comes back is not new: it continues from the one that was gone.
-        let gone = self.reviews.get(&path).map(|review| &review.origin);
-        let gone = gone.filter(|origin| change.before.is_missing() && !origin.is_missing());
-        let origin = gone.unwrap_or(&change.before).clone();
-        let (Some(session), Some(before)) = (*by, origin.text()) else {
-            return;
-        };
-        if taken == before {
-            return;
-        }
-        let base = current.as_ref().unwrap_or(&taken);
-        let review = self
-            .reviews
-            .begin(&path, &change.path, session, base, origin.clone());
-        review.was_agents(&taken, &origin);
-        self.reviews.touch(&path);
     }
 }

@@ -9,16 +9,20 @@
 mod ledger;
 mod merge;
 mod reapply;
+mod seen;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
+use crate::text::format::Format;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{
     Author, FileNow, Intent, Kind, Landing, Next, Opens, Outcome, Plan, failure,
@@ -27,31 +31,12 @@ use crate::workspace::{FileEdit, Signal, Workspace};
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
-
-/// The number of files for which Neovim's last save is remembered.
-const MAX_SAVED: usize = 100;
+use seen::{Cut, How, Unreported};
 
 /// Changes that still wait for a report.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Texts read from disk while a window was open; an agent's change of the file may not have
-    /// been reported yet.
-    unsure: BTreeMap<PathBuf, Text>,
-    /// Neovim's last save of each file, until it is reported.
-    saved: BTreeMap<PathBuf, Saved>,
-}
-
-/// A save by Neovim.
-#[derive(Debug)]
-struct Saved {
-    state: FileState,
-    /// The file that it replaced without a merge.
-    over: Option<Stamp>,
-    /// The file that it replaced, if that was read before its change was reported.
-    under: Option<FileState>,
-    /// A report was taken for a change that followed it. A report of the save may come all the same,
-    /// if that change was the earlier one.
-    is_passed: bool,
+    seen: Unreported,
 }
 
 /// A reported change on disk, to be applied.
@@ -60,31 +45,16 @@ pub struct TakeIn {
     change: FileChange,
     /// The session whose agent made it; `None` for the user, another program or a plugin.
     pub by: Option<SessionKey>,
-    /// It is Neovim's own save, whose lines a ledger has from the buffer, or from a later read.
+    /// The host's report of a change, not this client's own.
+    is_report: bool,
+    /// The session whose turn it was made in, whoever made it.
+    in_turn_of: Option<SessionKey>,
+    /// The parts of it that were taken for the text before an agent's change when they were read.
+    read: Vec<FileChange>,
+    /// It ends with a text that was seen before: a ledger has that from the buffer or a read.
     is_in_ledger: bool,
     /// The file to merge into the buffer.
     reading: Option<Box<Reading>>,
-}
-
-/// The parts of a change that come before the rest.
-#[derive(Debug, Default)]
-struct Parts {
-    before_save: Option<FileChange>,
-    save: Option<FileChange>,
-}
-
-/// Takes the part that leads to a state off the beginning of a change.
-fn split(change: &mut FileChange, to: FileState) -> FileChange {
-    let to = FileState {
-        mode: change.before.mode,
-        ..to
-    };
-    let first = FileChange {
-        after: to.clone(),
-        ..change.clone()
-    };
-    (change.before, change.from) = (to, None);
-    first
 }
 
 /// The file whose text a change brings into a buffer.
@@ -98,74 +68,59 @@ struct Reading {
 }
 
 impl Changes {
-    /// Marks a text read from disk before its change was reported, unless Neovim has saved it; returns
-    /// whether it is marked.
-    pub fn is_unsure(&mut self, real: &Path, text: &Text) -> bool {
-        let saved = self.saved.get(real).and_then(|saved| saved.state.text());
-        let is_unsure = saved.as_ref() != Some(text);
+    /// Records a state that was read from disk before its change was reported, unless Neovim has
+    /// saved it; returns whether it is recorded.
+    pub fn is_unsure(&mut self, real: &Path, state: FileState) -> bool {
+        let is_unsure = !self.seen.is_saved(real, &state);
         if is_unsure {
-            self.unsure.insert(real.to_owned(), text.clone());
+            self.seen.add(real, state, How::Read);
         }
         is_unsure
     }
 
-    /// Records that Neovim has saved a buffer.
-    fn is_saved(&mut self, document: &Document, under: Option<FileState>, over: Option<Stamp>) {
-        let unsure = self.unsure.get(&document.real);
-        let under = under.filter(|under| unsure.is_some() && under.text().as_ref() == unsure);
-        let earlier = self.saved.remove(&document.real);
-        let earlier = earlier.and_then(|save| save.under);
-        let saved = Saved {
-            state: FileState {
-                stamp: document.stamp,
-                ..FileState::of_text(document.text.clone(), document.state.format)
-            },
-            over,
-            under: earlier.or(under),
-            is_passed: false,
-        };
-        self.saved.insert(document.real.clone(), saved);
-        if self.saved.len() > MAX_SAVED {
-            self.saved.pop_first();
+    /// Records that Neovim has saved a buffer, and the state that this replaced without a merge.
+    fn is_saved(&mut self, document: &Document, over: Option<FileState>) {
+        if let Some(over) = over {
+            self.seen.add(&document.real, over, How::Replaced);
         }
+        let saved = FileState {
+            stamp: document.stamp,
+            ..FileState::of_text(document.text.clone(), document.state.format)
+        };
+        self.seen.add(&document.real, saved, How::Saved);
     }
 
-    /// Splits Neovim's own save off a change, even if the buffer is gone. The save comes first and
-    /// belongs to the user; what was read before the save comes before it. Returns these, and whether
-    /// the save was the whole change.
-    fn take_save(&mut self, change: &mut FileChange, is_open: bool) -> (Parts, bool) {
-        let after = change.after.stamp;
-        let Some(save) = self.saved.get_mut(&change.path) else {
-            return (Parts::default(), false);
+    /// Notes that a checkpoint of a project is asked for.
+    pub fn asked(&mut self, root: &Path, checkpoint: Token<CheckpointTaken>) {
+        self.seen.asked(root, checkpoint);
+    }
+
+    pub fn project_closes(&mut self, root: &Path) {
+        self.seen.forget(root);
+    }
+
+    /// Takes off a change what was seen before its report, also of a buffer that is gone. A save is
+    /// the user's.
+    fn cut(&mut self, take: &mut TakeIn) {
+        if !take.is_report {
+            return;
+        }
+
+        let Cut { read, last, end } = self.seen.cut(&take.change);
+        if take.in_turn_of.is_some() {
+            take.read.extend(read);
+        }
+        let Some(last) = last else {
+            return;
         };
-        let saved = save.state.clone();
-        let is_earlier = save.over.is_some() && save.over == after;
-        if is_earlier || save.is_passed && after != saved.stamp {
-            return (Parts::default(), false);
-        }
-        let under = save.under.take().filter(|_| !is_open);
-        let is_told = change.before.stamp == saved.stamp
-            || !change.after.is_text()
-            || under.is_none() && self.unsure.contains_key(&change.path);
-        if is_told {
-            self.saved.remove(&change.path);
-            return (Parts::default(), false);
-        }
-        let mut parts = Parts::default();
-        if let Some(under) = under {
-            if under.text() == change.before.text() {
-                self.unsure.remove(&change.path);
-            } else {
-                parts.before_save = Some(split(change, under));
+        if let Some(end) = end {
+            take.is_in_ledger = true;
+            if end == How::Saved {
+                take.by = None;
             }
+        } else {
+            take.change.before = last;
         }
-        if after == saved.stamp || change.after.text() == saved.text() {
-            self.saved.remove(&change.path);
-            return (parts, true);
-        }
-        save.is_passed = true;
-        parts.save = Some(split(change, saved));
-        (parts, false)
     }
 }
 
@@ -173,25 +128,18 @@ impl Workspace {
     /// Queues each change on disk behind the operations on its file.
     pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
         let mut lanes = BTreeMap::new();
-        for mut change in changes {
-            let is_open = self.documents.find(&change.path).is_some();
-            let (parts, is_save) = self.changes.take_save(&mut change, is_open);
-            let agent = self.agent_at(&change.path);
-            let by = agent.filter(|_| !is_save);
-            if let Some(session) = agent.filter(|_| by.is_some() || parts.before_save.is_some()) {
-                self.tell_git(session, &change.path, fx);
+        for change in changes {
+            let path = change.path.clone();
+            let agent = self.agent_at(&path);
+            let mut change = TakeIn::new(change, agent);
+            change.is_report = true;
+            self.changes.cut(&mut change);
+            if let Some(session) = agent.filter(|_| change.by.is_some() || !change.read.is_empty())
+            {
+                self.tell_git(session, &path, fx);
             }
-            let first = parts.before_save.map(|change| TakeIn::new(change, agent));
-            let saved = parts.save.map(|change| TakeIn {
-                is_in_ledger: first.is_none(),
-                ..TakeIn::new(change, None)
-            });
-            let parts = first.into_iter().chain(saved);
-            for change in parts.chain([TakeIn::new(change, by)]) {
-                let path = change.change.path.clone();
-                let lane = self.line_up(path.clone(), Intent::TakeIn(change));
-                lanes.insert(path, lane);
-            }
+            let lane = self.line_up(path.clone(), Intent::TakeIn(change));
+            lanes.insert(path, lane);
         }
         for lane in lanes.into_values() {
             self.run_lane(lane, fx);
@@ -210,12 +158,24 @@ impl Workspace {
         }
     }
 
-    /// Clears the pending texts when the last window is closed: every change of an agent has been
-    /// reported, though it may still be queued.
-    pub(crate) fn all_is_told(&mut self) {
-        let mut unsure = std::mem::take(&mut self.changes.unsure);
-        unsure.retain(|path, _| self.is_change_told(path));
-        self.changes.unsure = unsure;
+    /// Ends what was seen before a checkpoint was asked for. Of a file that was saved in a turn and has
+    /// no report since, the agent has brought back what the host knew; it is read again.
+    pub(crate) fn checkpoint_has_seen(
+        &mut self,
+        checkpoint: Token<CheckpointTaken>,
+        fx: &mut Effects,
+    ) {
+        let mut seen = std::mem::take(&mut self.changes.seen);
+        let mut left = seen.taken(checkpoint, |path| self.is_change_told(path));
+        self.changes.seen = seen;
+        left.retain(|change| {
+            let is_turns = self.agent_at(&change.path).is_some();
+            if !is_turns {
+                self.changes.seen.cut(change);
+            }
+            is_turns
+        });
+        self.disk_changed(left, fx);
     }
 
     /// Returns whether a reported change of a file is queued or partly applied.
@@ -235,12 +195,6 @@ impl Workspace {
     ) {
         let document = self.documents.get(buf);
         let base = document.and_then(|document| document.saved.clone());
-        let under = document.and_then(|document| {
-            Some(FileState {
-                stamp: document.stamp,
-                ..FileState::of_text(document.saved.clone()?, document.state.format)
-            })
-        });
         let overwritten = over.as_ref().map(|over| over.stamp);
         self.documents.set_saved(buf, stamp, overwritten);
         if let Some(stamp) = stamp {
@@ -250,8 +204,15 @@ impl Workspace {
             return;
         };
         let is_ours = self.fileops.is_edited(&self.names_of(&document.real));
-        if over.is_some() || !is_ours {
-            self.changes.is_saved(document, under, overwritten);
+        if (over.is_some() || !is_ours) && self.session_at(&document.real).is_some() {
+            let over = over.as_ref().map(|over| {
+                let (format, text) = Format::decode(&over.bytes);
+                FileState {
+                    stamp: Some(over.stamp),
+                    ..FileState::of_text(text, format)
+                }
+            });
+            self.changes.is_saved(document, over);
             self.tell_saved(&document.real, stamp, fx);
         }
         if let Some(over) = over {
@@ -331,7 +292,8 @@ impl Workspace {
     /// Returns whether the disk must be read before a change is applied.
     pub(crate) fn reads_change(&self, change: &TakeIn) -> bool {
         let Some((_, document)) = self.documents.find(&change.change.path) else {
-            return !change.is_in_ledger && !self.is_next(&change.change);
+            return change.change.after.is_unreadable()
+                || !change.is_in_ledger && !self.is_next(&change.change);
         };
         // Neovim knows the very file that is reported: what follows on disk has a report of its own,
         // and maybe another author.
@@ -369,6 +331,7 @@ impl Workspace {
         change: &mut TakeIn,
         disk: Option<&DiskFile>,
     ) {
+        self.changes.cut(change);
         self.settle_unsure(change);
         self.keep_own_text(&mut change.change);
         change.reading = None;
@@ -380,6 +343,10 @@ impl Workspace {
         let Some(disk) = disk else {
             return;
         };
+        let FileChange { before, after, .. } = &mut change.change;
+        if after.is_unreadable() && disk.stamp.is_some() && disk.stamp == before.stamp {
+            after.clone_from(before);
+        }
         let restored = self.restored_mode(&change.change);
         let document = buffer.and_then(|buf| self.documents.get(buf));
         let Some(document) = document else {
@@ -429,22 +396,10 @@ impl Workspace {
         now.filter(|now| now.stamp.is_some() && now.stamp == stamp)
     }
 
-    /// Records that a change is applied. After the last one, no report is pending.
-    fn change_is_over(&mut self, path: &Path) {
-        let names = self.names_of(path);
-        let mut waiting = self.fileops.waiting(&names);
-        let is_last = !waiting.any(|op| matches!(op.intent, Intent::TakeIn(_)));
-        drop(waiting);
-        if is_last && !self.windows.is_any_open() {
-            self.changes.unsure.remove(path);
-        }
-    }
-
     /// Ends a change that leaves the buffer's lines alone; `content` is the session that wrote the
     /// content.
     fn change_noted(&mut self, change: &TakeIn, content: Option<SessionKey>) {
         self.take_note(change, content);
-        self.change_is_over(&change.change.path);
     }
 
     fn is_anothers_next(&self, path: &Path, change: &TakeIn) -> bool {
@@ -478,7 +433,6 @@ impl Workspace {
             _ => {
                 self.proposals_stale(path, path);
                 self.change_ledger(change, fx);
-                self.change_is_over(path);
             }
         }
         Next::Done
@@ -518,7 +472,6 @@ impl Workspace {
             fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
         }
         self.disk_has_landed(landed, fx);
-        self.change_is_over(&change.change.path);
         Next::Done
     }
 
@@ -563,6 +516,9 @@ impl TakeIn {
         Self {
             change,
             by,
+            is_report: false,
+            in_turn_of: by,
+            read: Vec::new(),
             is_in_ledger: false,
             reading,
         }
@@ -650,7 +606,7 @@ impl TakeIn {
 /// The mode was not read: it is the reported one, or the one `restored` since.
 fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileChange {
     let mode = restored.or(change.after.mode);
-    let is_link = change.before.is_text() && change.after.link().is_some();
+    let is_link = change.after.link().is_some();
     let is_back = is_link && disk.real == change.path;
     let was_text = is_back || matches!(change.after.body, Body::Text(_) | Body::Missing);
     let after = match disk.content {

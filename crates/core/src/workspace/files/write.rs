@@ -52,6 +52,8 @@ pub(crate) struct Saved {
     real: PathBuf,
     theirs: Text,
     before: Option<Text>,
+    /// The file that is replaced.
+    over: Option<Stamp>,
     after: Text,
     conflicts: Vec<Conflict>,
     /// The formats before and after.
@@ -208,6 +210,7 @@ impl Write {
                 real,
                 theirs,
                 before,
+                over,
                 after,
                 conflicts: merged.conflicts,
                 formats: (format, new_format),
@@ -371,13 +374,17 @@ impl Workspace {
             real,
             theirs,
             before,
+            over,
             after,
             conflicts,
             formats,
         } = saved;
         self.has_written(write, &real, theirs);
         let origin = match &before {
-            Some(before) => FileState::of_text(before.clone(), formats.0),
+            Some(before) => FileState {
+                stamp: over,
+                ..FileState::of_text(before.clone(), formats.0)
+            },
             None => FileState::missing(),
         };
         self.signal(Signal::Wrote(FileEdit {
@@ -390,7 +397,7 @@ impl Workspace {
         let before = before.unwrap_or_default();
         let name = self.reviews.name_of(path, &real);
         if self.reviews.get(&name).is_none() && by.is_some() {
-            self.changes.is_unsure(&real, &before);
+            self.changes.is_unsure(&real, origin.clone());
         }
         let review = self
             .reviews

@@ -51,19 +51,37 @@ impl Workspace {
         let (path, real) = (document.path.clone(), document.real.clone());
         self.tracked.note(&real);
         let text = document.text.clone();
+        let state = FileState {
+            stamp: document.stamp,
+            ..FileState::of_text(text.clone(), document.state.format)
+        };
         let is_saved_known = document.saved.is_some();
         let is_new = document.stamp.is_none() && text.is_empty();
         let is_read = (document.stamp.is_some() || is_new) && !document.state.modified;
-        if let Some(before) = before.filter(|before| before.path != path) {
-            self.file_has_no_buffer(before.path, fx);
+        let (mut was_saved, mut other_path) = (None, None);
+        match before {
+            Some(before) if before.path != path => other_path = Some(before.path),
+            Some(before) => was_saved = before.saved,
+            None => {}
+        }
+        if let Some(path) = other_path {
+            self.file_has_no_buffer(path, fx);
         }
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
         self.fileops.review_renamed(&name, &path);
         let by = self.writer_at(&real);
-        let is_agents = is_read && by.is_some() && self.changes.is_unsure(&real, &text);
+        let is_agents = is_read && by.is_some() && self.changes.is_unsure(&real, state);
         // Loaded between the end of an agent's write and the report of it.
         let before = self.fileops.text_before(&self.names_of(&real), &text);
+        if let (Some(saved), Some(review), true) = (was_saved, self.reviews.get_mut(&path), is_read)
+            && before.is_none()
+            && *review.ledger.current() != text
+            && *review.ledger.current() != saved
+        {
+            // Unsaved lines go first; the rest has changed on disk.
+            review.user_wrote(saved);
+        }
         let review = self.reviews.get(&path);
         let now = review.filter(|review| *review.ledger.current() != text);
         let now = now.map(|review| review.now.clone());
@@ -195,15 +213,19 @@ impl Workspace {
             None => FileState::missing(),
         };
         let text = now.text().unwrap_or_default();
-        review.now = FileState {
-            mode: review.now.mode,
+        let now = FileState {
             stamp: disk.stamp,
             ..now
         };
+        let mode = review.now.mode;
+        review.now = FileState {
+            mode,
+            ..now.clone()
+        };
         if text != *review.ledger.current() {
-            review.user_wrote(text.clone());
+            review.user_wrote(text);
             if by.is_some() {
-                self.changes.is_unsure(&disk.real, &text);
+                self.changes.is_unsure(&disk.real, now);
             }
         }
         self.reviews.touch(path);

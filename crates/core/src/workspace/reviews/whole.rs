@@ -49,6 +49,10 @@ impl FileState {
         }
     }
 
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self.body, Body::Unreadable(_))
+    }
+
     pub fn is_text(&self) -> bool {
         matches!(self.body, Body::Text(_))
     }
