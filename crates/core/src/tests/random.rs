@@ -492,3 +492,19 @@ fn an_agents_change_that_a_save_replaced_and_that_is_back_is_listed() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn an_agents_line_inside_those_of_an_undone_turn_is_still_listed() {
+    let steps = [
+        Step::Write(0, vec![(3, 0, 2)]),
+        Step::User("prompt"),
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "open"),
+        Step::Write(0, vec![(0, 1, 2), (5, 0, 1)]),
+        Step::User("undo turn"),
+        Step::Type(0, 0, 0, 0),
+        Step::Disk(0),
+        Step::Buffer(0, "undo"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::FileReview;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Body, FileState};
-use crate::text::diff::{Conflict, Hunk, diff, merge};
+use crate::text::diff::{Conflict, Hunk, changes, diff, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::ledger::{Review, Which};
 
@@ -257,11 +257,17 @@ impl FileReview {
         after.apply_all(&edits);
         let mut base = self.base_with(&edits);
         if !kept.is_empty() {
-            // What remains of added lines is the user's own, so no decision about it is pending.
+            // What the user wrote into added lines is left, and no decision about it is pending.
             let mut decided = Review::new(base);
             decided.decision_wrote(after.clone());
-            for rows in kept {
-                decided.accept(&Which::Rows(rows));
+            for users in changes(self.ledger.alone(), &after) {
+                let users = users.new;
+                for rows in &kept {
+                    let rows = rows.start.max(users.start)..rows.end.min(users.end);
+                    if !rows.is_empty() {
+                        decided.accept(&Which::Rows(rows));
+                    }
+                }
             }
             base = decided.base().clone();
         }
