@@ -185,7 +185,7 @@ impl Workspace {
 
     /// Attributes texts to the agent that were read as the original content but, as reported now,
     /// were the agent's work.
-    pub(super) fn settle_unsure(&mut self, change: &mut TakeIn) {
+    pub(super) fn settle_read(&mut self, change: &mut TakeIn) {
         let Some(session) = change.in_turn_of else {
             return;
         };

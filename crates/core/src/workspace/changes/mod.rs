@@ -70,16 +70,16 @@ struct Reading {
 impl Changes {
     /// Records a state that was read from disk before its change was reported, unless Neovim has
     /// saved it; returns whether it is recorded.
-    pub fn is_unsure(&mut self, real: &Path, state: FileState) -> bool {
-        let is_unsure = !self.seen.is_saved(real, &state);
-        if is_unsure {
+    pub fn note_read(&mut self, real: &Path, state: FileState) -> bool {
+        let is_new = !self.seen.is_saved(real, &state);
+        if is_new {
             self.seen.add(real, state, How::Read);
         }
-        is_unsure
+        is_new
     }
 
     /// Records that Neovim has saved a buffer, and the state that this replaced without a merge.
-    fn is_saved(&mut self, document: &Document, over: Option<FileState>) {
+    fn note_saved(&mut self, document: &Document, over: Option<FileState>) {
         if let Some(over) = over {
             self.seen.add(&document.real, over, How::Replaced);
         }
@@ -105,7 +105,6 @@ impl Changes {
         if !take.is_report {
             return;
         }
-
         let Cut { read, last, end } = self.seen.cut(&take.change);
         if take.in_turn_of.is_some() {
             take.read.extend(read);
@@ -131,8 +130,7 @@ impl Workspace {
         for change in changes {
             let path = change.path.clone();
             let agent = self.agent_at(&path);
-            let mut change = TakeIn::new(change, agent);
-            change.is_report = true;
+            let mut change = TakeIn::reported(change, agent);
             self.changes.cut(&mut change);
             if let Some(session) = agent.filter(|_| change.by.is_some() || !change.read.is_empty())
             {
@@ -212,7 +210,7 @@ impl Workspace {
                     ..FileState::of_text(text, format)
                 }
             });
-            self.changes.is_saved(document, over);
+            self.changes.note_saved(document, over);
             self.tell_saved(&document.real, stamp, fx);
         }
         if let Some(over) = over {
@@ -332,7 +330,7 @@ impl Workspace {
         disk: Option<&DiskFile>,
     ) {
         self.changes.cut(change);
-        self.settle_unsure(change);
+        self.settle_read(change);
         self.keep_own_text(&mut change.change);
         change.reading = None;
         let buffer = self.documents.find(path).map(|(buf, _)| buf);
@@ -521,6 +519,14 @@ impl TakeIn {
             read: Vec::new(),
             is_in_ledger: false,
             reading,
+        }
+    }
+
+    /// A change that the host reports; `agent` is the session whose turn it was made in.
+    fn reported(change: FileChange, agent: Option<SessionKey>) -> Self {
+        Self {
+            is_report: true,
+            ..Self::new(change, agent)
         }
     }
 

@@ -12,6 +12,9 @@ use crate::spine::pending::Token;
 use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Body, FileChange, FileState};
 
+/// The number of states of a file that are remembered.
+const MAX_STATES: usize = 100;
+
 /// A state that a file was in.
 #[derive(Debug)]
 struct Seen {
@@ -74,6 +77,9 @@ impl Unreported {
         let at = seen.partition_point(|other| other.is_before(&state));
         let until = None;
         seen.insert(at, Seen { state, how, until });
+        if seen.len() > MAX_STATES {
+            seen.remove(0);
+        }
     }
 
     /// Returns whether this state of a file is one that Neovim has saved.

@@ -397,7 +397,7 @@ impl Workspace {
         let before = before.unwrap_or_default();
         let name = self.reviews.name_of(path, &real);
         if self.reviews.get(&name).is_none() && by.is_some() {
-            self.changes.is_unsure(&real, origin.clone());
+            self.changes.note_read(&real, origin.clone());
         }
         let review = self
             .reviews

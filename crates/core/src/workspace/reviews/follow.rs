@@ -58,20 +58,18 @@ impl Workspace {
         let is_saved_known = document.saved.is_some();
         let is_new = document.stamp.is_none() && text.is_empty();
         let is_read = (document.stamp.is_some() || is_new) && !document.state.modified;
-        let (mut was_saved, mut other_path) = (None, None);
-        match before {
-            Some(before) if before.path != path => other_path = Some(before.path),
-            Some(before) => was_saved = before.saved,
-            None => {}
-        }
-        if let Some(path) = other_path {
-            self.file_has_no_buffer(path, fx);
-        }
+        let was_saved = match before {
+            Some(before) if before.path != path => {
+                self.file_has_no_buffer(before.path, fx);
+                None
+            }
+            before => before.and_then(|before| before.saved),
+        };
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
         self.fileops.review_renamed(&name, &path);
         let by = self.writer_at(&real);
-        let is_agents = is_read && by.is_some() && self.changes.is_unsure(&real, state);
+        let is_agents = is_read && by.is_some() && self.changes.note_read(&real, state);
         // Loaded between the end of an agent's write and the report of it.
         let before = self.fileops.text_before(&self.names_of(&real), &text);
         if let (Some(saved), Some(review), true) = (was_saved, self.reviews.get_mut(&path), is_read)
@@ -225,7 +223,7 @@ impl Workspace {
         if text != *review.ledger.current() {
             review.user_wrote(text);
             if by.is_some() {
-                self.changes.is_unsure(&disk.real, now);
+                self.changes.note_read(&disk.real, now);
             }
         }
         self.reviews.touch(path);
