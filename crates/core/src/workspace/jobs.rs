@@ -105,7 +105,7 @@ impl Workspace {
         fx: &mut Effects,
     ) {
         if let Some(job) = self.jobs.checkpoints.take(token) {
-            self.checkpoint_has_seen(token, fx);
+            self.checkpoint_has_all(token, fx);
             self.checkpoint_taken(job.session, &job.root, result, fx);
         }
     }

@@ -9,7 +9,7 @@
 mod ledger;
 mod merge;
 mod reapply;
-mod seen;
+mod unreported;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,12 +31,12 @@ use crate::workspace::{FileEdit, Signal, Workspace};
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
-use seen::{Cut, How, Unreported};
+use unreported::{Cut, How, Unreported};
 
 /// Changes that still wait for a report.
 #[derive(Debug, Default)]
 pub struct Changes {
-    seen: Unreported,
+    unreported: Unreported,
 }
 
 /// A reported change on disk, to be applied.
@@ -51,7 +51,7 @@ pub struct TakeIn {
     in_turn_of: Option<SessionKey>,
     /// The parts of it that were taken for the text before an agent's change when they were read.
     read: Vec<FileChange>,
-    /// It ends with a text that was seen before: a ledger has that from the buffer or a read.
+    /// It ends with a version that was known before: a ledger has that from the buffer or a read.
     is_in_ledger: bool,
     /// The file to merge into the buffer.
     reading: Option<Box<Reading>>,
@@ -71,9 +71,9 @@ impl Changes {
     /// Records a state that was read from disk before its change was reported, unless Neovim has
     /// saved it; returns whether it is recorded.
     pub fn note_read(&mut self, real: &Path, state: FileState) -> bool {
-        let is_new = !self.seen.is_saved(real, &state);
+        let is_new = !self.unreported.is_saved(real, &state);
         if is_new {
-            self.seen.add(real, state, How::Read);
+            self.unreported.add(real, state, How::Read);
         }
         is_new
     }
@@ -81,31 +81,31 @@ impl Changes {
     /// Records that Neovim has saved a buffer, and the state that this replaced without a merge.
     fn note_saved(&mut self, document: &Document, over: Option<FileState>) {
         if let Some(over) = over {
-            self.seen.add(&document.real, over, How::Replaced);
+            self.unreported.add(&document.real, over, How::Replaced);
         }
         let saved = FileState {
             stamp: document.stamp,
             ..FileState::of_text(document.text.clone(), document.state.format)
         };
-        self.seen.add(&document.real, saved, How::Saved);
+        self.unreported.add(&document.real, saved, How::Saved);
     }
 
     /// Notes that a checkpoint of a project is asked for.
     pub fn asked(&mut self, root: &Path, checkpoint: Token<CheckpointTaken>) {
-        self.seen.asked(root, checkpoint);
+        self.unreported.asked(root, checkpoint);
     }
 
     pub fn project_closes(&mut self, root: &Path) {
-        self.seen.forget(root);
+        self.unreported.forget(root);
     }
 
-    /// Takes off a change what was seen before its report, also of a buffer that is gone. A save is
-    /// the user's.
+    /// Takes off a change the versions that were known before its report, also of a buffer that is
+    /// gone. A save is the user's.
     fn cut(&mut self, take: &mut TakeIn) {
         if !take.is_report {
             return;
         }
-        let Cut { read, last, end } = self.seen.cut(&take.change);
+        let Cut { read, last, end } = self.unreported.cut(&take.change);
         if take.in_turn_of.is_some() {
             take.read.extend(read);
         }
@@ -156,20 +156,20 @@ impl Workspace {
         }
     }
 
-    /// Ends what was seen before a checkpoint was asked for. Of a file that was saved in a turn and has
-    /// no report since, the agent has brought back what the host knew; it is read again.
-    pub(crate) fn checkpoint_has_seen(
+    /// Ends the versions from before a checkpoint was asked for. If a file has some from a turn and no
+    /// report since, the agent has brought back what the host knew: the file is read again.
+    pub(crate) fn checkpoint_has_all(
         &mut self,
         checkpoint: Token<CheckpointTaken>,
         fx: &mut Effects,
     ) {
-        let mut seen = std::mem::take(&mut self.changes.seen);
-        let mut left = seen.taken(checkpoint, |path| self.is_change_told(path));
-        self.changes.seen = seen;
+        let mut unreported = std::mem::take(&mut self.changes.unreported);
+        let mut left = unreported.taken(checkpoint, |path| self.is_change_told(path));
+        self.changes.unreported = unreported;
         left.retain(|change| {
             let is_turns = self.agent_at(&change.path).is_some();
             if !is_turns {
-                self.changes.seen.cut(change);
+                self.changes.unreported.cut(change);
             }
             is_turns
         });

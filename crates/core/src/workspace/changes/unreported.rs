@@ -1,0 +1,327 @@
+//! The versions of files that were on disk and that the host has not reported.
+//!
+//! Invariant: the versions of a file are in the order in which they were on disk. One is forgotten
+//! with the first report that has come past it, at the latest with the first checkpoint that was
+//! asked for after it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::spine::event::Stamp;
+use crate::spine::pending::Token;
+use crate::spine::pending::reply::CheckpointTaken;
+use crate::spine::project::{Body, FileChange, FileState};
+
+/// The number of versions of a file that are remembered.
+const MAX_VERSIONS: usize = 100;
+
+/// A version of a file.
+#[derive(Debug)]
+struct Version {
+    state: FileState,
+    how: How,
+    /// The first checkpoint that was asked for since.
+    until: Option<Token<CheckpointTaken>>,
+}
+
+/// How a version came to be known, and so whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// Neovim saved it: it is the user's.
+    Saved,
+    /// It was read for a buffer or a review, which took it for the text before an agent's change.
+    Read,
+    /// It was read when Neovim's save replaced it: only the disk has had it.
+    Replaced,
+}
+
+/// The unreported versions of all files.
+#[derive(Debug, Default)]
+pub(super) struct Unreported {
+    files: BTreeMap<PathBuf, Vec<Version>>,
+}
+
+/// A report, cut at the unreported versions.
+#[derive(Debug, Default)]
+pub(super) struct Cut {
+    /// The parts that led to a version that was read, and the last version.
+    pub read: Vec<FileChange>,
+    pub last: Option<FileState>,
+    /// How the version that the report ends with came to be known.
+    pub end: Option<How>,
+}
+
+impl Version {
+    fn is(&self, state: &FileState) -> bool {
+        self.state.stamp.is_some() && self.state.stamp == state.stamp
+    }
+
+    /// Returns whether this version was on disk before another one, as far as their times tell.
+    fn is_before(&self, state: &FileState) -> bool {
+        let time = |stamp: Option<Stamp>| stamp.map(|stamp| stamp.modified);
+        let (this, other) = (time(self.state.stamp), time(state.stamp));
+        other.is_none_or(|other| this.is_none_or(|this| this <= other))
+    }
+}
+
+impl Unreported {
+    /// Adds a version of a file.
+    pub fn add(&mut self, real: &Path, state: FileState, how: How) {
+        let versions = self.files.entry(real.to_owned()).or_default();
+        if let Some(known) = versions.iter_mut().find(|known| known.is(&state)) {
+            if how == How::Saved {
+                known.how = how;
+            }
+            return;
+        }
+        let at = versions.partition_point(|other| other.is_before(&state));
+        let until = None;
+        versions.insert(at, Version { state, how, until });
+        if versions.len() > MAX_VERSIONS {
+            versions.remove(0);
+        }
+    }
+
+    /// Returns whether this state of a file is one that Neovim has saved.
+    pub fn is_saved(&self, real: &Path, state: &FileState) -> bool {
+        let versions = self.files.get(real).into_iter().flatten();
+        let mut saved = versions.filter(|version| version.how == How::Saved);
+        saved.any(|version| version.is(state) || version.state.text() == state.text())
+    }
+
+    /// Notes that a checkpoint of a project is asked for, which has all versions so far.
+    pub fn asked(&mut self, root: &Path, checkpoint: Token<CheckpointTaken>) {
+        let files = self.files.iter_mut();
+        let files = files.filter(|(path, _)| path.starts_with(root));
+        for version in files.flat_map(|(_, versions)| versions) {
+            version.until.get_or_insert(checkpoint);
+        }
+    }
+
+    /// Ends the versions that a checkpoint has, unless `is_told` says that a report of the file
+    /// waits. Returns them as changes whose result is unknown, from the first version of each file.
+    pub fn taken(
+        &mut self,
+        checkpoint: Token<CheckpointTaken>,
+        is_told: impl Fn(&Path) -> bool,
+    ) -> Vec<FileChange> {
+        let mut left = Vec::new();
+        for (path, versions) in &mut self.files {
+            let is_due = |version: &Version| version.until == Some(checkpoint);
+            let Some(first) = versions.iter().position(is_due).filter(|_| !is_told(path)) else {
+                continue;
+            };
+            let last = versions.iter().rposition(is_due).unwrap_or(first);
+            let after = FileState {
+                body: Body::Unreadable("its change was not reported".to_owned()),
+                ..versions[last].state.clone()
+            };
+            left.push(FileChange {
+                path: path.clone(),
+                from: None,
+                before: versions.remove(first).state,
+                after,
+            });
+        }
+        left
+    }
+
+    /// Forgets the files of a project that is closed.
+    pub fn forget(&mut self, root: &Path) {
+        self.files.retain(|path, _| !path.starts_with(root));
+    }
+
+    /// Cuts a report at the unreported versions, which are removed up to its end.
+    pub fn cut(&mut self, change: &FileChange) -> Cut {
+        let Some(versions) = self.files.get_mut(&change.path) else {
+            return Cut::default();
+        };
+        let (before, after) = (&change.before, &change.after);
+        let told = versions.iter().rposition(|version| version.is(before));
+        versions.drain(..told.map_or(0, |told| told + 1));
+        let to = match versions.iter().rposition(|version| version.is(after)) {
+            Some(last) => last + 1,
+            None => versions.partition_point(|version| version.is_before(after)),
+        };
+        let versions: Vec<Version> = versions.drain(..to).collect();
+        let end = versions.last().filter(|last| {
+            let is_same = last.is(after) || after.is_text() && last.state.text() == after.text();
+            is_same && !after.is_unreadable() && last.how != How::Replaced
+        });
+        let mut cut = Cut {
+            end: end.map(|end| end.how),
+            ..Cut::default()
+        };
+        for Version { state, how, .. } in versions {
+            let from = cut.last.as_ref().unwrap_or(before).clone();
+            let state = FileState {
+                mode: before.mode,
+                ..state
+            };
+            if how == How::Read {
+                cut.read.push(FileChange {
+                    path: change.path.clone(),
+                    from: None,
+                    before: from,
+                    after: state.clone(),
+                });
+            }
+            cut.last = Some(state);
+        }
+        if self.files.get(&change.path).is_some_and(Vec::is_empty) {
+            self.files.remove(&change.path);
+        }
+        cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spine::pending::Pending;
+    use crate::text::Text;
+    use crate::text::format::Format;
+
+    const FILE: &str = "/p/f";
+
+    /// A state with this text, `at` this time.
+    fn state((text, at): (&str, i64)) -> FileState {
+        let stamp = Stamp {
+            inode: 1,
+            bytes: text.len() as u64,
+            modified: (at, 0),
+        };
+        FileState {
+            stamp: Some(stamp),
+            ..FileState::of_text(Text::from_lines([text]), Format::default())
+        }
+    }
+
+    fn change(before: (&str, i64), after: (&str, i64)) -> FileChange {
+        FileChange {
+            path: FILE.into(),
+            from: None,
+            before: state(before),
+            after: state(after),
+        }
+    }
+
+    fn unreported(versions: &[(&str, i64, How)]) -> Unreported {
+        let mut unreported = Unreported::default();
+        for (text, at, how) in versions {
+            unreported.add(Path::new(FILE), state((*text, *at)), *how);
+        }
+        unreported
+    }
+
+    fn line(state: &FileState) -> String {
+        state
+            .text()
+            .unwrap()
+            .line(0)
+            .unwrap_or_default()
+            .into_owned()
+    }
+
+    /// Checks how a report from `a` at 1 is cut: the parts that were read, the last version, and how
+    /// the report's end is known; and what is left.
+    #[track_caller]
+    fn check(
+        versions: &[(&str, i64, How)],
+        after: (&str, i64),
+        read: &[&str],
+        last: Option<&str>,
+        (end, left): (Option<How>, usize),
+    ) {
+        let mut unreported = unreported(versions);
+        let cut = unreported.cut(&change(("a", 1), after));
+        let parts = cut.read.iter();
+        let parts = parts.map(|part| format!("{}>{}", line(&part.before), line(&part.after)));
+        assert_eq!(parts.collect::<Vec<_>>(), read);
+        assert_eq!(cut.last.as_ref().map(line).as_deref(), last);
+        assert_eq!(cut.end, end);
+        let kept = unreported.files.get(Path::new(FILE)).map_or(0, Vec::len);
+        assert_eq!(kept, left);
+    }
+
+    #[test]
+    fn a_report_is_cut_at_the_versions_before_its_end() {
+        let versions = [
+            ("b", 2, How::Read),
+            ("c", 3, How::Saved),
+            ("d", 5, How::Saved),
+        ];
+        check(&versions, ("x", 4), &["a>b"], Some("c"), (None, 1));
+        check(
+            &versions,
+            ("c", 3),
+            &["a>b"],
+            Some("c"),
+            (Some(How::Saved), 1),
+        );
+        check(
+            &versions,
+            ("b", 2),
+            &["a>b"],
+            Some("b"),
+            (Some(How::Read), 2),
+        );
+        check(&versions, ("x", 9), &["a>b"], Some("d"), (None, 0));
+        check(&[], ("x", 9), &[], None, (None, 0));
+    }
+
+    #[test]
+    fn a_report_that_is_older_than_all_versions_is_whole() {
+        check(&[("c", 3, How::Saved)], ("b", 2), &[], None, (None, 1));
+    }
+
+    #[test]
+    fn a_version_that_was_reported_before_is_forgotten() {
+        check(&[("a", 1, How::Saved)], ("b", 2), &[], None, (None, 0));
+    }
+
+    #[test]
+    fn what_a_save_replaced_is_nobodys_part() {
+        let versions = [("o", 2, How::Replaced), ("c", 3, How::Saved)];
+        check(&versions, ("c", 3), &[], Some("c"), (Some(How::Saved), 0));
+        check(&versions, ("o", 2), &[], Some("o"), (None, 1));
+    }
+
+    #[test]
+    fn versions_are_in_the_order_of_the_disk_whatever_the_order_of_the_news() {
+        let versions = [("c", 3, How::Saved), ("b", 2, How::Read)];
+        check(&versions, ("x", 4), &["a>b"], Some("c"), (None, 0));
+    }
+
+    #[test]
+    fn a_read_of_what_neovim_saved_is_the_save() {
+        let versions = [
+            ("b", 2, How::Read),
+            ("b", 2, How::Saved),
+            ("b", 2, How::Read),
+        ];
+        check(&versions, ("x", 4), &[], Some("b"), (None, 0));
+    }
+
+    #[test]
+    fn a_checkpoint_ends_the_versions_from_before_it_was_asked_for() {
+        let mut tokens = Pending::default();
+        let (first, second) = (tokens.add(()), tokens.add(()));
+        let mut unreported = unreported(&[("b", 2, How::Saved), ("c", 3, How::Saved)]);
+        unreported.asked(Path::new("/other"), second);
+        unreported.asked(Path::new("/p"), first);
+        unreported.asked(Path::new("/p"), second);
+        unreported.add(Path::new(FILE), state(("d", 4)), How::Saved);
+        assert!(unreported.taken(second, |_| false).is_empty());
+        assert!(unreported.taken(first, |_| true).is_empty());
+        let left = unreported.taken(first, |_| false);
+        let [change] = &left[..] else {
+            panic!("{left:?}");
+        };
+        assert_eq!(line(&change.before), "b");
+        let cut = unreported.cut(change);
+        assert_eq!(cut.last.as_ref().map(line).as_deref(), Some("c"));
+        assert_eq!(cut.end, None);
+        assert_eq!(unreported.files[Path::new(FILE)].len(), 1);
+    }
+}
