@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::{Author, Intent, Kind, Landing, Operation};
+use crate::spine::project::FileState;
 use crate::text::Text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -316,6 +317,33 @@ impl FileOps {
             .for_each(|op| to.clone_into(&mut op.path));
     }
 
+    /// Gives decisions, and changes that were reported before, the new path of a file that the
+    /// active operation has moved.
+    pub(super) fn follow(&mut self, from: &Path, to: &Path) {
+        let lane = self.by_name.get(from).and_then(|id| self.lanes.get_mut(id));
+        let waiting = lane.into_iter().flat_map(|lane| &mut lane.waiting);
+        for op in waiting.filter(|op| op.path == from) {
+            match &mut op.intent {
+                Intent::TakeIn(change) => change.follow(to),
+                Intent::Read(_) | Intent::Write(_) | Intent::Reapply(_) => continue,
+                _ => {}
+            }
+            to.clone_into(&mut op.path);
+        }
+    }
+
+    /// Drops the reports of a link that the active operation has replaced. A read would not show
+    /// that they are stale: what is in the link's place may be a folder, as may be its target.
+    pub fn forget_link(&mut self, path: &Path, link: &FileState) {
+        let lane = self.by_name.get(path).and_then(|id| self.lanes.get_mut(id));
+        if let (Some(lane), Some(_)) = (lane, link.link()) {
+            lane.waiting.retain(|op| match &op.intent {
+                Intent::TakeIn(change) => op.path != path || !change.leads_to(link),
+                _ => true,
+            });
+        }
+    }
+
     /// Moves the names and the waiting operations of one lane to another, in order of arrival.
     pub(super) fn join(&mut self, from: LaneId, to: LaneId) {
         let id = from;
@@ -408,18 +436,17 @@ impl FileOps {
         self.free(id);
     }
 
-    /// Drops a lane that has no operations; returns whether it did.
-    pub(super) fn tidy(&mut self, id: LaneId) -> bool {
+    /// Drops a lane that has no operations.
+    pub(super) fn tidy(&mut self, id: LaneId) {
         let is_over = |lane: &Lane| lane.doing.is_none() && lane.waiting.is_empty();
         if !self.lanes.get(&id).is_some_and(is_over) {
-            return false;
+            return;
         }
         let lane = self.lanes.remove(&id).unwrap_or_default();
         for name in &lane.names {
             self.by_name.remove(name);
         }
         self.drop_places(id, &lane.places);
-        true
     }
 
     /// Returns the author of the lines that the editor reports for the active operation.

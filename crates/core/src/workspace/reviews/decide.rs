@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use super::later::Later;
 use super::moving::Moved;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
@@ -16,7 +17,7 @@ use crate::text::diff::diff;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
-    Author, BufferEdit, Change, FileNow, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
+    Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Outcome, Plan, not_saved,
 };
 use crate::workspace::ledger::Which;
 
@@ -174,59 +175,91 @@ pub(crate) const NO_TEXT: &str = "it is no longer text; nothing was changed. Loo
 pub(crate) const GONE: &str = "it no longer exists; nothing was changed. Look at it again.";
 
 impl Workspace {
+    /// Accepts or rejects what a scope selects: proposals at once, then changes that are written.
     pub(crate) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
-        let turn = match scope {
-            Scope::Turn { session } => Some(session),
-            _ => None,
+        let mut targets = self.targets(&scope);
+        let mut is_proposed = false;
+        targets.retain(|(path, which)| {
+            let is_hit = self.decide_proposals(action, path, which);
+            is_proposed |= is_hit;
+            // A proposal for a row takes precedence over lines already written there.
+            !is_hit || !matches!(which, Which::Row(_))
+        });
+        if action == ReviewAction::Reject && self.may_bring_more(&scope) {
+            return self.when_decided(Later::Reject { scope, is_proposed }, fx);
+        }
+        let is_hit = match scope {
+            Scope::Turn { session } => {
+                self.reviews.begin_decision();
+                self.accept_last_turn(session, fx)
+            }
+            _ => self.review_files(action, targets, fx),
         };
-        let mut targets: Vec<(PathBuf, Which)> = match scope {
-            Scope::Turn { .. } => Vec::new(),
-            Scope::Hunk { buf, row } => {
-                let path = self.path_of(buf).into_iter();
-                path.map(|path| (path, Which::Row(row))).collect()
+        if !is_hit && !is_proposed {
+            self.tell_nothing(fx);
+        }
+    }
+
+    /// Rejects all that a scope selects, once no decision is under way.
+    pub(super) fn reject_now(&mut self, scope: Scope, is_proposed: bool, fx: &mut Effects) {
+        let is_hit = match scope {
+            Scope::Turn { session } => {
+                self.reviews.begin_decision();
+                self.reject_turn(session, fx)
             }
-            Scope::Rows { buf, rows } => {
-                let path = self.path_of(buf).into_iter();
-                path.map(|path| (path, Which::Rows(rows.clone()))).collect()
+            _ => {
+                let decisions = self.decisions(ReviewAction::Reject, self.targets(&scope));
+                let is_hit = !decisions.is_empty();
+                self.decide_now(decisions, fx);
+                is_hit
             }
-            Scope::At { path, row } => vec![(path, Which::Row(row))],
-            Scope::Span { path, rows } => vec![(path, Which::Rows(rows))],
-            Scope::File { path } => vec![(path, Which::All)],
+        };
+        if !is_hit && !is_proposed {
+            self.tell_nothing(fx);
+        }
+    }
+
+    /// Returns whether a decision under way may bring changes back that a scope selects.
+    fn may_bring_more(&self, scope: &Scope) -> bool {
+        match scope {
+            Scope::All | Scope::Turn { .. } => true,
+            Scope::File { path } => self.is_deciding_on(path),
+            _ => false,
+        }
+    }
+
+    fn tell_nothing(&self, fx: &mut Effects) {
+        let mut all = self.reviews.iter();
+        let text = match all.any(|(_, review)| !review.ledger.hunks().is_empty()) {
+            true => "No change to review here; `:Acp next` goes to one.",
+            false => "Nothing to review here.",
+        };
+        fx.push(notify(Level::Info, text));
+    }
+
+    /// Returns the files of a scope, and what it selects in each.
+    fn targets(&self, scope: &Scope) -> Vec<(PathBuf, Which)> {
+        let (path, which) = match scope {
+            Scope::Turn { .. } => return Vec::new(),
+            Scope::Hunk { buf, row } => (self.path_of(*buf), Which::Row(*row)),
+            Scope::Rows { buf, rows } => (self.path_of(*buf), Which::Rows(rows.clone())),
+            Scope::At { path, row } => (Some(path.clone()), Which::Row(*row)),
+            Scope::Span { path, rows } => (Some(path.clone()), Which::Rows(rows.clone())),
+            Scope::File { path } => (Some(path.clone()), Which::All),
             Scope::All => {
                 let all = self.reviews.iter().map(|(path, _)| path.clone());
                 let mut all: Vec<PathBuf> = all.chain(self.proposed_files()).collect();
                 all.sort();
                 all.dedup();
-                all.into_iter().map(|path| (path, Which::All)).collect()
+                return all.into_iter().map(|path| (path, Which::All)).collect();
             }
         };
-        self.sort_targets(&mut targets);
-        if action == ReviewAction::Accept {
-            self.tell_skipped(&targets, fx);
-        }
-        let mut hit = match turn {
-            Some(session) => self.review_turn(action, session, fx),
-            None => false,
-        };
-        for (path, which) in targets {
-            // A proposal for a row takes precedence over lines already written there.
-            let is_proposed = self.decide_proposals(action, &path, &which);
-            let is_done = is_proposed && matches!(which, Which::Row(_));
-            hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
-        }
-        if !hit {
-            let mut all = self.reviews.iter();
-            let text = match all.any(|(_, review)| !review.ledger.hunks().is_empty()) {
-                true => "No change to review here; `:Acp next` goes to one.",
-                false => "Nothing to review here.",
-            };
-            fx.push(notify(Level::Info, text));
-        }
+        path.map(|path| (path, which)).into_iter().collect()
     }
 
     /// Sorts files such that a reject of all first takes away what may be in the way of others: files
     /// that the agent created, then those that it moved.
-    pub(crate) fn sort_targets(&self, targets: &mut [(PathBuf, Which)]) {
+    fn sort_targets(&self, targets: &mut [(PathBuf, Which)]) {
         targets.sort_by_key(|(path, _)| match self.reviews.get(path) {
             Some(review) if review.from.is_some() => 1,
             Some(review) if review.is_created() => 0,
@@ -235,7 +268,7 @@ impl Workspace {
     }
 
     /// Reports the conflicts that accepting these selections leaves undecided.
-    pub(crate) fn tell_skipped(&self, targets: &[(PathBuf, Which)], fx: &mut Effects) {
+    fn tell_skipped(&self, targets: &[(PathBuf, Which)], fx: &mut Effects) {
         let skipped = targets.iter().map(|(path, which)| {
             let found = self.documents.find(path);
             let path = found.map_or(path, |(_, document)| &document.path);
@@ -253,25 +286,47 @@ impl Workspace {
         ));
     }
 
-    /// Accepts or rejects hunks of one file, after the operations queued for it; `false` if it has
-    /// no such hunk.
-    pub(crate) fn review_file(
+    /// Accepts or rejects hunks of files; `false` if they have no such hunk.
+    pub(crate) fn review_files(
         &mut self,
         action: ReviewAction,
-        path: &Path,
-        which: Which,
+        targets: Vec<(PathBuf, Which)>,
         fx: &mut Effects,
     ) -> bool {
-        let Some((path, intent)) = self.decision(action, path, which) else {
-            return false;
-        };
-        match self.accepts_at_once(&path, &intent) {
-            true => {
-                self.decided(&path, &intent);
-            }
-            false => self.operate(path, Intent::Decide(intent), fx),
+        if action == ReviewAction::Accept {
+            self.tell_skipped(&targets, fx);
         }
-        true
+        let decisions = self.decisions(action, targets);
+        let is_hit = !decisions.is_empty();
+        match self.reviews.has_later() {
+            true => self.when_decided(Later::Decide(decisions), fx),
+            false => self.decide_now(decisions, fx),
+        }
+        is_hit
+    }
+
+    fn decisions(
+        &self,
+        action: ReviewAction,
+        mut targets: Vec<(PathBuf, Which)>,
+    ) -> Vec<(PathBuf, Decide)> {
+        self.sort_targets(&mut targets);
+        let targets = targets.into_iter();
+        let decisions = targets.filter_map(|(path, which)| self.decision(action, &path, which));
+        decisions.collect()
+    }
+
+    /// Carries out decisions, each after the operations queued for its file. They are undone as one.
+    pub(super) fn decide_now(&mut self, decisions: Vec<(PathBuf, Decide)>, fx: &mut Effects) {
+        self.reviews.begin_decision();
+        for (path, decide) in decisions {
+            match self.accepts_at_once(&path, &decide) {
+                true => {
+                    self.decided(&path, &decide);
+                }
+                false => self.operate(path, Intent::Decide(decide), fx),
+            }
+        }
     }
 
     /// Accepts or rejects hunks of a file that has just changed, before the operations queued for
@@ -321,11 +376,10 @@ impl Workspace {
             conflicts > ledger.skipped(&decide.which)
         });
         let is_open = self.documents.find(path).is_some();
-        let is_decision = |kind| kind == Kind::Decision;
         is_open
             && decide.action == ReviewAction::Accept
             && !takes_offers
-            && !self.fileops.has(&self.names_of(path), is_decision)
+            && !self.is_deciding_on(path)
     }
 
     /// Records a decision in the review. Changes of the file as a whole come first.

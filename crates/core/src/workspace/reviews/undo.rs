@@ -13,20 +13,20 @@ use super::turns::Of;
 use crate::render::diffview;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
-use crate::spine::event::{ReviewAction, UndoStep};
+use crate::spine::event::UndoStep;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
 use crate::spine::view::{Line, UndoView};
 use crate::text::plural;
 use crate::workspace::Workspace;
-use crate::workspace::fileops::{Intent, Kind};
+use crate::workspace::fileops::Intent;
 
 /// The maximum number of undone turns that can be redone.
 const UNDONE: usize = 20;
 
 impl Workspace {
     /// Undoes a turn, asks the user first, or redoes the turn undone last.
-    pub(crate) fn undo_turn(
+    pub(super) fn undo_turn_now(
         &mut self,
         session: Option<SessionKey>,
         step: UndoStep,
@@ -60,7 +60,7 @@ impl Workspace {
     }
 
     /// Undoes the last decision of any kind.
-    pub(crate) fn undo_decision(&mut self, fx: &mut Effects) {
+    pub(super) fn undo_decision_now(&mut self, fx: &mut Effects) {
         let decision = self.reviews.last_decision();
         if decision.is_empty() {
             let text = "There is no decision to take back.";
@@ -79,36 +79,16 @@ impl Workspace {
             let text = "No turn has been undone.";
             return fx.push(notify(Level::Info, text));
         };
-        if self.is_deciding() {
-            // The changes to redo are known only once the undo is complete.
-            return self.reviews.backs.push(session);
-        }
         for moved in self.reviews.undone.remove(at).files.into_iter().rev() {
             let path = moved.place().to_owned();
             self.shift(&path, Aim::Back(Box::new(moved)), fx);
         }
     }
 
-    /// Redoes the turns that waited for an undo to complete.
-    pub(crate) fn take_backs(&mut self, fx: &mut Effects) {
-        if self.reviews.backs.is_empty() || self.is_deciding() {
-            return;
-        }
-        for session in std::mem::take(&mut self.reviews.backs) {
-            self.bring_turn_back(session, fx);
-        }
-    }
-
-    /// Returns whether any decision is queued or active.
-    pub(crate) fn is_deciding(&self) -> bool {
-        self.fileops.has_any(|kind| kind == Kind::Decision)
-    }
-
     /// Accepts a turn's changes of a file, behind its queued decisions; `false` if nothing is
     /// pending.
     fn accept_turn(&mut self, path: &Path, turn: TurnKey, fx: &mut Effects) -> bool {
-        let is_decision = |kind| kind == Kind::Decision;
-        if self.fileops.has(&self.names_of(path), is_decision) {
+        if self.is_deciding_on(path) {
             self.operate(path.to_owned(), Intent::AcceptTurn(turn), fx);
             return true;
         }
@@ -131,21 +111,25 @@ impl Workspace {
         true
     }
 
-    /// Accepts or rejects the pending changes of the last turn; `false` if there are none.
-    pub(super) fn review_turn(
+    /// Rejects the pending changes of the last turn; `false` if there are none.
+    pub(super) fn reject_turn(&mut self, session: Option<SessionKey>, fx: &mut Effects) -> bool {
+        let Some(turn) = self.last_turn(session, Of::Pending) else {
+            return false;
+        };
+        let (any, lost) = self.shift_all(turn, Of::Pending, fx);
+        self.tell_lost(turn, &lost, fx);
+        any || !lost.is_empty()
+    }
+
+    /// Accepts the pending changes of the last turn; `false` if there are none.
+    pub(super) fn accept_last_turn(
         &mut self,
-        action: ReviewAction,
         session: Option<SessionKey>,
         fx: &mut Effects,
     ) -> bool {
         let Some(turn) = self.last_turn(session, Of::Pending) else {
             return false;
         };
-        if action == ReviewAction::Reject {
-            let (any, lost) = self.shift_all(turn, Of::Pending, fx);
-            self.tell_lost(turn, &lost, fx);
-            return any || !lost.is_empty();
-        }
         let mut any = false;
         for path in self.files_of(turn) {
             any |= self.accept_turn(&path, turn, fx);
