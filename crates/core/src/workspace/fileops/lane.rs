@@ -8,6 +8,7 @@
 //! order as well, except reads: neither can be there beside the other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use super::{Author, Intent, Kind, Landing, Operation};
@@ -23,9 +24,7 @@ pub struct FileOps {
     lanes: BTreeMap<LaneId, Lane>,
     by_name: HashMap<PathBuf, LaneId>,
     /// The lanes by their places.
-    by_place: HashMap<PathBuf, BTreeSet<LaneId>>,
-    /// The number of places below each folder.
-    below: HashMap<PathBuf, usize>,
+    by_place: BTreeMap<PathBuf, BTreeSet<LaneId>>,
     /// The lanes that wait for another one, by that lane.
     blocked: BTreeMap<LaneId, BTreeSet<LaneId>>,
     /// The lanes that waited and may go on.
@@ -128,10 +127,7 @@ impl FileOps {
     /// Returns whether no file has an operation.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
-        self.lanes.is_empty()
-            && self.by_name.is_empty()
-            && self.by_place.is_empty()
-            && self.below.is_empty()
+        self.lanes.is_empty() && self.by_name.is_empty() && self.by_place.is_empty()
     }
 
     /// Returns whether the active operation carries out a decision about hunks.
@@ -175,25 +171,11 @@ impl FileOps {
         if lane.is_none_or(|lane| !lane.places.insert(place.clone())) {
             return;
         }
-        for folder in place.ancestors().skip(1) {
-            match self.below.get_mut(folder) {
-                Some(count) => *count += 1,
-                None => _ = self.below.insert(folder.to_owned(), 1),
-            }
-        }
         self.by_place.entry(place).or_default().insert(id);
     }
 
     fn drop_places(&mut self, id: LaneId, places: &BTreeSet<PathBuf>) {
         for place in places {
-            for folder in place.ancestors().skip(1) {
-                if let Some(count) = self.below.get_mut(folder) {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.below.remove(folder);
-                    }
-                }
-            }
             if let Some(lanes) = self.by_place.get_mut(place) {
                 lanes.remove(&id);
                 if lanes.is_empty() {
@@ -222,15 +204,11 @@ impl FileOps {
         lane.places.iter().find_map(|place| {
             let mut above = place.ancestors().filter_map(|at| self.by_place.get(at));
             let above = above.find_map(|lanes| lanes.iter().find(is_before));
-            above.copied().or_else(|| {
-                self.below.get(place)?;
-                let mut below = self.by_place.iter();
-                let below = below.find_map(|(other, lanes)| {
-                    let is_below = other.starts_with(place);
-                    is_below.then(|| lanes.iter().find(is_before)).flatten()
-                });
-                below.copied()
-            })
+            let below = (Bound::Excluded(place.as_path()), Bound::Unbounded);
+            let below = self.by_place.range::<Path, _>(below);
+            let mut below = below.take_while(|(other, _)| other.starts_with(place));
+            let below = || below.find_map(|(_, lanes)| lanes.iter().find(is_before));
+            above.or_else(below).copied()
         })
     }
 

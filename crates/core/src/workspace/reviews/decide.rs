@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::later::Later;
-use super::moving::Moved;
+use super::moving::{Moved, order_of_undo};
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{ReviewAction, Scope, Stamp};
@@ -257,16 +257,6 @@ impl Workspace {
         path.map(|path| (path, which)).into_iter().collect()
     }
 
-    /// Sorts files such that a reject of all first takes away what may be in the way of others: files
-    /// that the agent created, then those that it moved.
-    fn sort_targets(&self, targets: &mut [(PathBuf, Which)]) {
-        targets.sort_by_key(|(path, _)| match self.reviews.get(path) {
-            Some(review) if review.from.is_some() => 1,
-            Some(review) if review.is_created() => 0,
-            _ => 2,
-        });
-    }
-
     /// Reports the conflicts that accepting these selections leaves undecided.
     fn tell_skipped(&self, targets: &[(PathBuf, Which)], fx: &mut Effects) {
         let skipped = targets.iter().map(|(path, which)| {
@@ -310,7 +300,10 @@ impl Workspace {
         action: ReviewAction,
         mut targets: Vec<(PathBuf, Which)>,
     ) -> Vec<(PathBuf, Decide)> {
-        self.sort_targets(&mut targets);
+        targets.sort_by_key(|(path, _)| {
+            let review = self.reviews.get(path);
+            review.map(|review| order_of_undo(&review.origin, review.from.as_deref()))
+        });
         let targets = targets.into_iter();
         let decisions = targets.filter_map(|(path, which)| self.decision(action, &path, which));
         decisions.collect()

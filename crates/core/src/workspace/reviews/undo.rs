@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use super::decided::{Moves, Undone};
-use super::moving::{Aim, Moved, counts};
+use super::moving::{Aim, Moved, counts, order_of_undo};
 use super::turns::Of;
 use crate::render::diffview;
 use crate::spine::cx::{Effects, notify};
@@ -148,14 +148,9 @@ impl Workspace {
         let mut any = false;
         let mut lost = Vec::new();
         let mut files = self.files_of(turn);
-        // What may be in the way of others goes first.
         files.sort_by_key(|path| {
-            let file = self.reviews.get(path);
-            match file.and_then(|file| file.of_turn(turn)) {
-                Some(file) if file.from.is_some() => 1,
-                Some(file) if file.origin.is_missing() => 0,
-                _ => 2,
-            }
+            let turn = self.reviews.get(path)?.of_turn(turn)?;
+            Some(order_of_undo(&turn.origin, turn.from.as_deref()))
         });
         for path in files {
             match self.lost_of(&path, turn) {
