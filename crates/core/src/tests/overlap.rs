@@ -1,10 +1,15 @@
 //! Decisions that are given while earlier ones are under way.
 
 use super::kinds::{DEEDS, Deed, Files, begun, files};
-use super::ondisk::{check_settled, shell};
+use super::ondisk::{
+    PLACES, Place, check_hunks, check_settled, check_whole, decide, disk, running, shell, writes,
+};
 use super::world::{Part, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
+use crate::spine::project::Whole;
+
+const F: &str = "/p/f";
 
 /// What the user gives while something else is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +27,8 @@ impl Given {
     fn event(self) -> Event {
         let session = None;
         let step = match self {
-            Reject => return rejected(Scope::All),
-            RejectTurn => return rejected(Scope::Turn { session }),
+            Reject => return decided(ReviewAction::Reject, Scope::All),
+            RejectTurn => return decided(ReviewAction::Reject, Scope::Turn { session }),
             Undo => return Event::View(ViewEvent::List(ListEvent::Undo)),
             UndoTurn => UndoStep::Undo(None),
             Back => UndoStep::Back,
@@ -32,8 +37,7 @@ impl Given {
     }
 }
 
-fn rejected(scope: Scope) -> Event {
-    let action = ReviewAction::Reject;
+fn decided(action: ReviewAction, scope: Scope) -> Event {
     Event::Review(ReviewEvent::Decide { action, scope })
 }
 
@@ -170,4 +174,97 @@ fn turns_are_undone_one_after_another() {
     check_all(&[], UndoTurn, &[Back], |w, both, what| {
         assert_eq!(files(&w.disk), both.after, "{what}: {:?}", w.log);
     });
+}
+
+const OLD: &str = "a\nb\nc\nd\ne\n";
+
+/// A world with two hunks, one of which is being rejected.
+fn rejecting(place: Place) -> World {
+    let mut w = running(place, Some(OLD));
+    writes(&mut w, "1", "A\nb\nC\nd\ne\n");
+    w.holds(Part::Disk);
+    w.holds(Part::Editor);
+    let path = F.into();
+    w.happens(decided(ReviewAction::Reject, Scope::At { path, row: 0 }));
+    check_hunks(&w, &[(0, "a", "A"), (2, "c", "C")]);
+    w
+}
+
+fn accepts(w: &mut World, scope: Scope) {
+    w.happens(decided(ReviewAction::Accept, scope));
+    w.goes_on();
+}
+
+#[test]
+fn an_accept_takes_what_the_user_saw_and_no_lines_that_came_since() {
+    for scope in [|| Scope::All, || Scope::Turn { session: None }] {
+        for place in PLACES {
+            let mut w = rejecting(place);
+            writes(&mut w, "2", "A\nb\nC\nd\nE\n");
+            accepts(&mut w, scope());
+            check_hunks(&w, &[(4, "e", "E")]);
+            w.ends_turn("end_turn");
+            decide(&mut w, ReviewAction::Reject);
+            assert_eq!(disk(&w).as_deref(), Some("a\nb\nC\nd\ne\n"), "{place:?}");
+            check_settled(&w);
+            w.skip();
+        }
+    }
+}
+
+#[test]
+fn an_accept_of_all_takes_no_mode_that_came_since() {
+    for place in PLACES {
+        let mut w = rejecting(place);
+        shell(&mut w, |disk| disk.chmods(F, 0o755));
+        accepts(&mut w, Scope::All);
+        check_hunks(&w, &[]);
+        check_whole(&w, F, &[Whole::Mode(0o644, 0o755)]);
+        w.skip();
+    }
+}
+
+#[test]
+fn an_accept_of_all_in_a_new_file_takes_the_lines_that_the_user_saw() {
+    let mut w = running(Place::Disk, None);
+    writes(&mut w, "1", "new\n");
+    w.holds(Part::Disk);
+    writes(&mut w, "2", "new\nmore\n");
+    accepts(&mut w, Scope::All);
+    check_hunks(&w, &[(1, "", "more")]);
+    w.ends_turn("end_turn");
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(disk(&w).as_deref(), Some("new\n"));
+    check_settled(&w);
+    w.skip();
+}
+
+#[test]
+fn an_accept_after_a_reject_that_waits_comes_after_it() {
+    for place in PLACES {
+        let mut w = rejecting(place);
+        w.happens(Reject.event());
+        accepts(&mut w, Scope::All);
+        assert_eq!(disk(&w).as_deref(), Some(OLD), "{place:?}");
+        check_settled(&w);
+        w.skip();
+    }
+}
+
+#[test]
+fn an_accept_follows_a_file_that_is_moved_back() {
+    for place in PLACES {
+        let mut w = running(place, Some(OLD));
+        writes(&mut w, "1", "A\nb\nc\nd\ne\n");
+        w.ends_turn("end_turn");
+        w.prompts("more");
+        shell(&mut w, |disk| disk.moves(F, "/p/g"));
+        w.ends_turn("end_turn");
+        w.holds(Part::Disk);
+        w.happens(UndoTurn.event());
+        accepts(&mut w, Scope::All);
+        assert_eq!(disk(&w).as_deref(), Some("A\nb\nc\nd\ne\n"), "{place:?}");
+        check_settled(&w);
+        w.skip();
+    }
 }

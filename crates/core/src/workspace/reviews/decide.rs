@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::FileReview;
 use super::later::Later;
 use super::moving::{Moved, order_of_undo};
+use super::seen::Seen;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{ReviewAction, Scope, Stamp};
@@ -24,14 +25,27 @@ use crate::workspace::ledger::Which;
 /// Hunks that the user accepts or rejects.
 #[derive(Debug, Clone)]
 pub struct Decide {
-    pub(super) action: ReviewAction,
-    pub(super) which: Which,
-    /// The text whose rows `which` names.
-    pub(super) text: Text,
+    choice: Choice,
     /// The edits that carry it out, once the review has recorded it.
     decided: Option<Decided>,
     /// The write permission, which the agent has taken, was asked for.
-    pub(super) is_unlocked: bool,
+    is_unlocked: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Choice {
+    /// What the user saw is accepted. The text stays.
+    Accept(Box<Seen>),
+    /// A conflict is accepted: the text gets the agent's lines.
+    Take(Selected),
+    Reject(Selected),
+}
+
+/// Hunks in rows of a text.
+#[derive(Debug, Clone)]
+struct Selected {
+    which: Which,
+    text: Text,
 }
 
 /// The fate of a file whose hunks are rejected.
@@ -53,7 +67,7 @@ pub(super) struct Decided {
     pub(super) end: End,
 }
 
-impl Decide {
+impl Selected {
     /// Maps the chosen rows to the present text.
     fn follow(&mut self, now: &Text) {
         if self.text != *now {
@@ -61,6 +75,34 @@ impl Decide {
             self.which = which.moved(&self.text, now);
             self.text.clone_from(now);
         }
+    }
+}
+
+impl Choice {
+    /// Follows a review; returns whether any of the chosen changes is pending in it.
+    fn follow(&mut self, review: &FileReview) -> bool {
+        match self {
+            Choice::Accept(seen) => review.has_seen(seen),
+            Choice::Take(selected) | Choice::Reject(selected) => {
+                selected.follow(review.ledger.current());
+                review.is_meant(&selected.which)
+            }
+        }
+    }
+}
+
+impl Decide {
+    fn new(choice: Choice) -> Self {
+        Self {
+            choice,
+            decided: None,
+            is_unlocked: false,
+        }
+    }
+
+    /// Accepts what the user saw.
+    pub(super) fn accept(seen: Seen) -> Self {
+        Self::new(Choice::Accept(Box::new(seen)))
     }
 
     /// Plans to make the edits in the file's buffer, else on disk.
@@ -87,8 +129,8 @@ impl Decide {
         }
     }
 
-    pub(super) fn rejects_all(&self) -> bool {
-        self.action == ReviewAction::Reject && self.which == Which::All
+    fn rejects_all(&self) -> bool {
+        matches!(&self.choice, Choice::Reject(selected) if selected.which == Which::All)
     }
 }
 
@@ -123,14 +165,18 @@ impl Which {
 
 impl FileReview {
     /// Decides hunks, and returns the edits to make.
-    pub(super) fn decide(&mut self, action: ReviewAction, which: &Which) -> Decided {
-        let edits = match action {
-            ReviewAction::Accept => self.accept(which),
-            ReviewAction::Reject => self.reject(which),
+    fn decide(&mut self, choice: &Choice) -> Decided {
+        let edits = match choice {
+            Choice::Accept(seen) => {
+                self.accept_seen(seen);
+                Vec::new()
+            }
+            Choice::Take(selected) => self.accept(&selected.which),
+            Choice::Reject(selected) => self.reject(&selected.which),
         };
         let mut after = self.ledger.current().clone();
         after.apply_all(&edits);
-        let is_gone = self.is_created() && action == ReviewAction::Reject && after.is_empty();
+        let is_gone = self.is_created() && matches!(choice, Choice::Reject(_)) && after.is_empty();
         let plan = Decided {
             edits,
             after,
@@ -141,6 +187,13 @@ impl FileReview {
         }
         self.note_rejected_whole(self.whole());
         self.without_agent().unwrap_or(plan)
+    }
+
+    /// Returns whether accepting these hunks takes the agent's lines of a conflict.
+    fn takes_offers(&self, which: &Which) -> bool {
+        let hit = self.ledger.hit(which).iter();
+        let conflicts = hit.filter(|hunk| hunk.conflict.is_some()).count();
+        conflicts > self.ledger.skipped(which)
     }
 
     /// Returns the edits that remove the agent's text but keep the user's later changes; `None` if
@@ -190,8 +243,8 @@ impl Workspace {
         }
         let is_hit = match scope {
             Scope::Turn { session } => {
-                self.reviews.begin_decision();
-                self.accept_last_turn(session, fx)
+                let accepts = self.accepts_of_turn(session);
+                self.decide(accepts, fx)
             }
             _ => self.review_files(action, targets, fx),
         };
@@ -287,6 +340,11 @@ impl Workspace {
             self.tell_skipped(&targets, fx);
         }
         let decisions = self.decisions(action, targets);
+        self.decide(decisions, fx)
+    }
+
+    /// Carries out decisions after all that wait; `false` if there are none.
+    fn decide(&mut self, decisions: Vec<(PathBuf, Decide)>, fx: &mut Effects) -> bool {
         let is_hit = !decisions.is_empty();
         match self.reviews.has_later() {
             true => self.when_decided(Later::Decide(decisions), fx),
@@ -347,32 +405,25 @@ impl Workspace {
         let path = found
             .map_or(path, |(_, document)| &document.path)
             .to_owned();
-        let review = self.reviews.get(&path)?;
+        let review = self
+            .reviews
+            .get(&path)
+            .filter(|review| review.is_meant(&which))?;
         let text = review.ledger.current().clone();
-        let decide = Decide {
-            action,
-            which,
-            text,
-            decided: None,
-            is_unlocked: false,
+        let choice = match action {
+            ReviewAction::Reject => Choice::Reject(Selected { which, text }),
+            ReviewAction::Accept if review.takes_offers(&which) => {
+                Choice::Take(Selected { which, text })
+            }
+            ReviewAction::Accept => Choice::Accept(Box::new(review.see(&which))),
         };
-        review.is_meant(&decide.which).then_some((path, decide))
+        Some((path, Decide::new(choice)))
     }
 
     /// Returns whether a decision leaves the text unchanged and so can skip the queue.
     fn accepts_at_once(&self, path: &Path, decide: &Decide) -> bool {
-        let hit = self.reviews.get(path);
-        let takes_offers = hit.is_none_or(|review| {
-            let ledger = &review.ledger;
-            let hit = ledger.hit(&decide.which).iter();
-            let conflicts = hit.filter(|hunk| hunk.conflict.is_some()).count();
-            conflicts > ledger.skipped(&decide.which)
-        });
         let is_open = self.documents.find(path).is_some();
-        is_open
-            && decide.action == ReviewAction::Accept
-            && !takes_offers
-            && !self.is_deciding_on(path)
+        is_open && matches!(decide.choice, Choice::Accept(_)) && !self.is_deciding_on(path)
     }
 
     /// Records a decision in the review. Changes of the file as a whole come first.
@@ -381,12 +432,13 @@ impl Workspace {
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
-        decide.follow(review.ledger.current());
-        if !review.is_meant(&decide.which) {
+        if !decide.choice.follow(review) {
             return;
         }
-        if decide.action == ReviewAction::Reject && review.is_whole(&decide.which) {
-            let is_hit = !review.ledger.hit(&decide.which).is_empty();
+        if let Choice::Reject(Selected { which, .. }) = &decide.choice
+            && review.is_whole(which)
+        {
+            let is_hit = !review.ledger.hit(which).is_empty();
             review.note_rejected_whole(review.whole());
             if review.is_locked() && !std::mem::replace(&mut decide.is_unlocked, true) {
                 self.follow_up(path.to_owned(), Intent::Rest, fx);
@@ -404,7 +456,7 @@ impl Workspace {
     fn decided(&mut self, path: &Path, decide: &Decide) -> Option<Decided> {
         let review = self.reviews.get_mut(path)?;
         let noted = Moved::before(path, review);
-        let decided = review.decide(decide.action, &decide.which);
+        let decided = review.decide(&decide.choice);
         let noted = noted.after(review, &decided.after, decided.end == End::Deleted);
         self.reviews.note_decided(noted);
         self.reviews.touch(path);

@@ -13,6 +13,7 @@ mod later;
 mod lost;
 mod moving;
 mod restore;
+mod seen;
 mod shift;
 mod turns;
 mod undo;

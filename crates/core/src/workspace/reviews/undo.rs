@@ -4,12 +4,12 @@
 //! The user's later changes stay.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::FileReview;
 use super::decided::{Moves, Undone};
-use super::moving::{Aim, Moved, counts, order_of_undo};
+use super::moving::{Aim, counts, order_of_undo};
 use super::turns::Of;
+use super::{Decide, FileReview};
 use crate::render::diffview;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
@@ -19,7 +19,6 @@ use crate::spine::project::FileState;
 use crate::spine::view::{Line, UndoView};
 use crate::text::plural;
 use crate::workspace::Workspace;
-use crate::workspace::fileops::Intent;
 
 /// The maximum number of undone turns that can be redone.
 const UNDONE: usize = 20;
@@ -85,32 +84,6 @@ impl Workspace {
         }
     }
 
-    /// Accepts a turn's changes of a file, behind its queued decisions; `false` if nothing is
-    /// pending.
-    fn accept_turn(&mut self, path: &Path, turn: TurnKey, fx: &mut Effects) -> bool {
-        if self.is_deciding_on(path) {
-            self.operate(path.to_owned(), Intent::AcceptTurn(turn), fx);
-            return true;
-        }
-        self.accept_turn_now(path, turn)
-    }
-
-    /// Accepts a turn's changes of a file; its text stays unchanged.
-    pub(crate) fn accept_turn_now(&mut self, path: &Path, turn: TurnKey) -> bool {
-        let Some(review) = self.reviews.get_mut(path) else {
-            return false;
-        };
-        let noted = Moved::before(path, review);
-        if !review.accept_turn(turn) {
-            return false;
-        }
-        let text = review.ledger.current().clone();
-        let noted = noted.after(review, &text, false);
-        self.reviews.note_decided(noted);
-        self.reviews.touch(path);
-        true
-    }
-
     /// Rejects the pending changes of the last turn; `false` if there are none.
     pub(super) fn reject_turn(&mut self, session: Option<SessionKey>, fx: &mut Effects) -> bool {
         let Some(turn) = self.last_turn(session, Of::Pending) else {
@@ -121,20 +94,17 @@ impl Workspace {
         any || !lost.is_empty()
     }
 
-    /// Accepts the pending changes of the last turn; `false` if there are none.
-    pub(super) fn accept_last_turn(
-        &mut self,
-        session: Option<SessionKey>,
-        fx: &mut Effects,
-    ) -> bool {
+    /// Returns the decisions that accept the pending changes of the last turn.
+    pub(super) fn accepts_of_turn(&self, session: Option<SessionKey>) -> Vec<(PathBuf, Decide)> {
         let Some(turn) = self.last_turn(session, Of::Pending) else {
-            return false;
+            return Vec::new();
         };
-        let mut any = false;
-        for path in self.files_of(turn) {
-            any |= self.accept_turn(&path, turn, fx);
-        }
-        any
+        let files = self.files_of(turn).into_iter();
+        let accepts = files.filter_map(|path| {
+            let seen = self.reviews.get(&path)?.see_turn(turn)?;
+            Some((path, Decide::accept(seen)))
+        });
+        accepts.collect()
     }
 
     /// Moves every file of a turn to its state without the turn. Returns whether any file moves,
