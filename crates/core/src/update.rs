@@ -111,6 +111,7 @@ fn settle(model: &mut Model, due: Due, fx: &mut Effects) {
 
 /// Passes on what the rooms below report, until none has anything to report.
 fn react(model: &mut Model, fx: &mut Effects) {
+    model.workspace.take_later(fx);
     loop {
         let signals = model.workspace.take_signals();
         if signals.is_empty() && !fx.has_tool_answers() {
@@ -281,7 +282,6 @@ fn conversation_event(model: &mut Model, event: ConversationEvent, fx: &mut Effe
 fn review_event(model: &mut Model, event: ReviewEvent, fx: &mut Effects) {
     match event {
         ReviewEvent::Decide { action, scope } => {
-            model.workspace.begin_decision();
             model.workspace.review(action, scope, fx);
             model.answer_decided(fx);
         }

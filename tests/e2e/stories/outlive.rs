@@ -233,3 +233,63 @@ fn a_review_is_over_when_git_has_reset_the_file_in_between() {
     assert!(!nvim.screen().has("undecided changes"));
     nvim.quit();
 }
+
+/// Has the agent replace a file by a folder and a folder by a file, and kills Neovim within a reject of
+/// all, after what the agent created is removed and before the rest is restored. The user has the
+/// replaced file open, or another one. Starts another Neovim.
+#[track_caller]
+fn cut_within_a_reject(shown: &str) -> Nvim {
+    let command = "rm a.txt; mkdir a.txt; echo new > a.txt/new; rm -r d; echo new > d";
+    let script = Script::new().step(json!({ "shell": command }));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .file("d/x", "x\n")
+        .file("d/y/z", "z\n")
+        .file("mine.txt", "mine\n")
+        .before("set shortmess+=A")
+        // Time for a kill between two operations on files.
+        .env("ACP_TEST_SLOW", "host")
+        .agent("agent", &script.done());
+    let nvim = start(project, shown);
+    turn(&nvim);
+    wait_review(&nvim, 5, 5);
+    nvim.wait("the review to be stored", || {
+        kept(&nvim).iter().any(|file| reviews_in(file) == 5)
+    });
+    nvim.cmd("Acp reject all");
+    let path = |name| nvim.project.path(name);
+    let (made, folder) = (path("a.txt/new"), path("d"));
+    nvim.wait("what the agent created to be gone", || {
+        !made.exists() && !folder.is_file()
+    });
+    let gone = [path("a.txt"), path("d/x"), path("d/y/z")];
+    let project = kill(nvim);
+    assert!(!gone.iter().any(|path| path.is_file()), "it came too late");
+    let nvim = Nvim::start(project);
+    nvim.cmd("edit mine.txt");
+    open(&nvim);
+    wait_review(&nvim, 3, 3);
+    nvim
+}
+
+#[test]
+fn a_reject_of_files_and_folders_that_is_cut_in_half_is_completed_in_the_next_neovim() {
+    for shown in ["a.txt", "mine.txt"] {
+        let nvim = cut_within_a_reject(shown);
+        let expected = [
+            "a.txt -6  deleted",
+            "      1 - one",
+            "d/x -1  deleted",
+            "      1 - x",
+            "d/y/z -1  deleted",
+            "      1 - z",
+        ];
+        assert_eq!(list(&nvim), expected);
+        nvim.cmd("Acp reject all");
+        wait_review(&nvim, 0, 0);
+        wait_file(&nvim, "a.txt", OLD);
+        wait_file(&nvim, "d/x", "x\n");
+        wait_file(&nvim, "d/y/z", "z\n");
+        nvim.quit();
+    }
+}

@@ -10,13 +10,13 @@ use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::project::Whole;
 
-type Files = BTreeMap<PathBuf, String>;
+pub type Files = BTreeMap<PathBuf, String>;
 
 /// What an agent does.
-type Deed = fn(&mut Disk);
+pub type Deed = fn(&mut Disk);
 
 /// A file that becomes a folder, a folder that becomes a file or a link, and both at once.
-const DEEDS: [Deed; 5] = [
+pub const DEEDS: [Deed; 5] = [
     |disk| {
         disk.removes("/p/a");
         disk.put("/p/a/x", "agent's x\n");
@@ -49,7 +49,7 @@ const DEEDS: [Deed; 5] = [
 ];
 
 /// Returns the files and links of a disk.
-fn files(disk: &Disk) -> Files {
+pub fn files(disk: &Disk) -> Files {
     let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
     let files = disk.files.iter();
     let files = files.map(|(path, bytes)| (path.clone(), text(bytes)));
@@ -59,7 +59,7 @@ fn files(disk: &Disk) -> Files {
 }
 
 /// A world with a file and a folder, one file of which may be in a buffer.
-fn begun(open: Option<&str>) -> World {
+pub fn begun(open: Option<&str>) -> World {
     let mut w = World::ready();
     w.disk.put("/p/a", "a\nb\n");
     w.disk.put("/p/d/x", "x\ny\n");

@@ -41,6 +41,7 @@ mod ondisk;
 mod opening;
 mod options;
 mod outlive;
+mod overlap;
 mod overwritten;
 mod permissions;
 mod progress;

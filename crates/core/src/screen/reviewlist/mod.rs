@@ -40,20 +40,13 @@ impl Model {
             let text = "That has changed meanwhile: the list shows what is there now.";
             fx.push(notify(Level::Info, text));
         }
-        let mut written = written(&items);
-        self.workspace.sort_targets(&mut written);
+        let written = written(&items);
         let places: Vec<ProposalIndex> = items
             .iter()
             .filter_map(|item| item.what.proposed())
             .collect();
         let proposed = self.workspace.proposals().meant(&places);
-        self.workspace.begin_decision();
-        if action == ReviewAction::Accept {
-            self.workspace.tell_skipped(&written, fx);
-        }
-        for (path, which) in written {
-            self.workspace.review_file(action, &path, which, fx);
-        }
+        self.workspace.review_files(action, written, fx);
         self.workspace.decide_places(action, &proposed);
         self.ask_about_files(&places, fx);
         self.answer_decided(fx);

@@ -588,6 +588,16 @@ impl TakeIn {
         }
     }
 
+    /// Takes the new path of a file that this client has moved since the report.
+    pub fn follow(&mut self, to: &Path) {
+        to.clone_into(&mut self.change.path);
+        self.change.from.take_if(|from| from == to);
+    }
+
+    pub fn leads_to(&self, state: &FileState) -> bool {
+        self.change.after == *state
+    }
+
     /// Returns whether the change left a link, which may lead to a folder.
     pub fn is_link(&self) -> bool {
         self.change.after.link().is_some()

@@ -9,7 +9,7 @@ use super::{Change, FileNow, Landing, Next, Outcome, Plan};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::Level;
 use crate::spine::event::DiskFile;
-use crate::spine::ids::{SessionKey, TurnKey};
+use crate::spine::ids::SessionKey;
 use crate::spine::project::FileState;
 use crate::workspace::Workspace;
 use crate::workspace::changes::{Reapply, TakeIn};
@@ -39,8 +39,6 @@ pub(crate) enum Intent {
     Reapply(Reapply),
     /// The user accepts or rejects hunks.
     Decide(Decide),
-    /// The user accepts a turn's changes.
-    AcceptTurn(TurnKey),
     /// A turn's changes are undone, or brought back.
     Shift(Aim),
     /// Lines come back that an agent has replaced though the user rejected that.
@@ -118,10 +116,7 @@ impl Workspace {
             Intent::TakeIn(change) => self.reads_change(change),
             // The save has said what is there.
             Intent::Reapply(_) => op.tries > 0,
-            Intent::AcceptTurn(_)
-            | Intent::Restore { .. }
-            | Intent::MoveBack(_)
-            | Intent::Move(_) => false,
+            Intent::Restore { .. } | Intent::MoveBack(_) | Intent::Move(_) => false,
         }
     }
 
@@ -184,7 +179,7 @@ impl Intent {
             },
             Intent::Reread { .. } => plan_reread(now),
             Intent::Rest => plan_rest(now),
-            Intent::AcceptTurn(_) | Intent::Sync => Plan::Done(Landing::Plain),
+            Intent::Sync => Plan::Done(Landing::Plain),
         }
     }
 }
@@ -205,10 +200,6 @@ impl Workspace {
             }
             (Intent::Read(read), Landing::Refused(error), _) => {
                 fx.reply_error(&read.asker, error);
-                Next::Done
-            }
-            (Intent::AcceptTurn(turn), ..) => {
-                self.accept_turn_now(&path, *turn);
                 Next::Done
             }
             (Intent::Write(write), landing, outcome) => {

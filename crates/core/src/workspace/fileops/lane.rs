@@ -8,9 +8,11 @@
 //! order as well, except reads: neither can be there beside the other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use super::{Author, Intent, Kind, Landing, Operation};
+use crate::spine::project::FileState;
 use crate::text::Text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,9 +24,7 @@ pub struct FileOps {
     lanes: BTreeMap<LaneId, Lane>,
     by_name: HashMap<PathBuf, LaneId>,
     /// The lanes by their places.
-    by_place: HashMap<PathBuf, BTreeSet<LaneId>>,
-    /// The number of places below each folder.
-    below: HashMap<PathBuf, usize>,
+    by_place: BTreeMap<PathBuf, BTreeSet<LaneId>>,
     /// The lanes that wait for another one, by that lane.
     blocked: BTreeMap<LaneId, BTreeSet<LaneId>>,
     /// The lanes that waited and may go on.
@@ -127,10 +127,7 @@ impl FileOps {
     /// Returns whether no file has an operation.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
-        self.lanes.is_empty()
-            && self.by_name.is_empty()
-            && self.by_place.is_empty()
-            && self.below.is_empty()
+        self.lanes.is_empty() && self.by_name.is_empty() && self.by_place.is_empty()
     }
 
     /// Returns whether the active operation carries out a decision about hunks.
@@ -174,25 +171,11 @@ impl FileOps {
         if lane.is_none_or(|lane| !lane.places.insert(place.clone())) {
             return;
         }
-        for folder in place.ancestors().skip(1) {
-            match self.below.get_mut(folder) {
-                Some(count) => *count += 1,
-                None => _ = self.below.insert(folder.to_owned(), 1),
-            }
-        }
         self.by_place.entry(place).or_default().insert(id);
     }
 
     fn drop_places(&mut self, id: LaneId, places: &BTreeSet<PathBuf>) {
         for place in places {
-            for folder in place.ancestors().skip(1) {
-                if let Some(count) = self.below.get_mut(folder) {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.below.remove(folder);
-                    }
-                }
-            }
             if let Some(lanes) = self.by_place.get_mut(place) {
                 lanes.remove(&id);
                 if lanes.is_empty() {
@@ -221,15 +204,11 @@ impl FileOps {
         lane.places.iter().find_map(|place| {
             let mut above = place.ancestors().filter_map(|at| self.by_place.get(at));
             let above = above.find_map(|lanes| lanes.iter().find(is_before));
-            above.copied().or_else(|| {
-                self.below.get(place)?;
-                let mut below = self.by_place.iter();
-                let below = below.find_map(|(other, lanes)| {
-                    let is_below = other.starts_with(place);
-                    is_below.then(|| lanes.iter().find(is_before)).flatten()
-                });
-                below.copied()
-            })
+            let below = (Bound::Excluded(place.as_path()), Bound::Unbounded);
+            let below = self.by_place.range::<Path, _>(below);
+            let mut below = below.take_while(|(other, _)| other.starts_with(place));
+            let below = || below.find_map(|(_, lanes)| lanes.iter().find(is_before));
+            above.or_else(below).copied()
         })
     }
 
@@ -314,6 +293,33 @@ impl FileOps {
         let ops = active.chain(&mut lane.waiting);
         ops.filter(|op| op.intent.kind() == Kind::Decision && op.path == from)
             .for_each(|op| to.clone_into(&mut op.path));
+    }
+
+    /// Gives decisions, and changes that were reported before, the new path of a file that the
+    /// active operation has moved.
+    pub(super) fn follow(&mut self, from: &Path, to: &Path) {
+        let lane = self.by_name.get(from).and_then(|id| self.lanes.get_mut(id));
+        let waiting = lane.into_iter().flat_map(|lane| &mut lane.waiting);
+        for op in waiting.filter(|op| op.path == from) {
+            match &mut op.intent {
+                Intent::TakeIn(change) => change.follow(to),
+                Intent::Read(_) | Intent::Write(_) | Intent::Reapply(_) => continue,
+                _ => {}
+            }
+            to.clone_into(&mut op.path);
+        }
+    }
+
+    /// Drops the reports of a link that the active operation has replaced. A read would not show
+    /// that they are stale: what is in the link's place may be a folder, as may be its target.
+    pub fn forget_link(&mut self, path: &Path, link: &FileState) {
+        let lane = self.by_name.get(path).and_then(|id| self.lanes.get_mut(id));
+        if let (Some(lane), Some(_)) = (lane, link.link()) {
+            lane.waiting.retain(|op| match &op.intent {
+                Intent::TakeIn(change) => op.path != path || !change.leads_to(link),
+                _ => true,
+            });
+        }
     }
 
     /// Moves the names and the waiting operations of one lane to another, in order of arrival.
@@ -408,18 +414,17 @@ impl FileOps {
         self.free(id);
     }
 
-    /// Drops a lane that has no operations; returns whether it did.
-    pub(super) fn tidy(&mut self, id: LaneId) -> bool {
+    /// Drops a lane that has no operations.
+    pub(super) fn tidy(&mut self, id: LaneId) {
         let is_over = |lane: &Lane| lane.doing.is_none() && lane.waiting.is_empty();
         if !self.lanes.get(&id).is_some_and(is_over) {
-            return false;
+            return;
         }
         let lane = self.lanes.remove(&id).unwrap_or_default();
         for name in &lane.names {
             self.by_name.remove(name);
         }
         self.drop_places(id, &lane.places);
-        true
     }
 
     /// Returns the author of the lines that the editor reports for the active operation.

@@ -76,6 +76,12 @@ impl Workspace {
         self.fileops.has_name(path, name.to_owned());
     }
 
+    /// Notes that the active operation has moved a file: those that wait follow it.
+    pub(crate) fn has_moved(&mut self, from: &Path, to: &Path) {
+        self.fileops.follow(from, to);
+        self.is_also(from, to);
+    }
+
     /// Continues operations that wait for a buffer to load.
     pub(crate) fn run_lanes(&mut self, fx: &mut Effects) {
         for lane in self.fileops.idle() {
@@ -101,9 +107,7 @@ impl Workspace {
             };
             self.go_on(lane, op, None, fx);
         }
-        if self.fileops.tidy(lane) {
-            self.take_backs(fx);
-        }
+        self.fileops.tidy(lane);
     }
 
     /// Plans an operation and starts its effect.

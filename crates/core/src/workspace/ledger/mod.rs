@@ -13,6 +13,7 @@ mod landed;
 mod offers;
 mod outside;
 mod parts;
+mod seen;
 mod track;
 
 #[cfg(test)]
@@ -35,6 +36,7 @@ use authors::Alone;
 use history::{Accepted, Cause, History, Mark, Version};
 use offers::Offer;
 use parts::Part;
+pub use seen::Seen;
 use track::{Reach, Track};
 
 /// Selects hunks, by rows of `current`.

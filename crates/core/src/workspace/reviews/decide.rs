@@ -7,7 +7,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
-use super::moving::Moved;
+use super::later::Later;
+use super::moving::{Moved, order_of_undo};
+use super::seen::Seen;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{ReviewAction, Scope, Stamp};
@@ -16,21 +18,34 @@ use crate::text::diff::diff;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
-    Author, BufferEdit, Change, FileNow, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
+    Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Outcome, Plan, not_saved,
 };
 use crate::workspace::ledger::Which;
 
 /// Hunks that the user accepts or rejects.
 #[derive(Debug, Clone)]
 pub struct Decide {
-    pub(super) action: ReviewAction,
-    pub(super) which: Which,
-    /// The text whose rows `which` names.
-    pub(super) text: Text,
+    choice: Choice,
     /// The edits that carry it out, once the review has recorded it.
     decided: Option<Decided>,
     /// The write permission, which the agent has taken, was asked for.
-    pub(super) is_unlocked: bool,
+    is_unlocked: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Choice {
+    /// What the user saw is accepted. The text stays.
+    Accept(Box<Seen>),
+    /// A conflict is accepted: the text gets the agent's lines.
+    Take(Selected),
+    Reject(Selected),
+}
+
+/// Hunks in rows of a text.
+#[derive(Debug, Clone)]
+struct Selected {
+    which: Which,
+    text: Text,
 }
 
 /// The fate of a file whose hunks are rejected.
@@ -52,7 +67,7 @@ pub(super) struct Decided {
     pub(super) end: End,
 }
 
-impl Decide {
+impl Selected {
     /// Maps the chosen rows to the present text.
     fn follow(&mut self, now: &Text) {
         if self.text != *now {
@@ -60,6 +75,34 @@ impl Decide {
             self.which = which.moved(&self.text, now);
             self.text.clone_from(now);
         }
+    }
+}
+
+impl Choice {
+    /// Follows a review; returns whether any of the chosen changes is pending in it.
+    fn follow(&mut self, review: &FileReview) -> bool {
+        match self {
+            Choice::Accept(seen) => review.has_seen(seen),
+            Choice::Take(selected) | Choice::Reject(selected) => {
+                selected.follow(review.ledger.current());
+                review.is_meant(&selected.which)
+            }
+        }
+    }
+}
+
+impl Decide {
+    fn new(choice: Choice) -> Self {
+        Self {
+            choice,
+            decided: None,
+            is_unlocked: false,
+        }
+    }
+
+    /// Accepts what the user saw.
+    pub(super) fn accept(seen: Seen) -> Self {
+        Self::new(Choice::Accept(Box::new(seen)))
     }
 
     /// Plans to make the edits in the file's buffer, else on disk.
@@ -86,8 +129,8 @@ impl Decide {
         }
     }
 
-    pub(super) fn rejects_all(&self) -> bool {
-        self.action == ReviewAction::Reject && self.which == Which::All
+    fn rejects_all(&self) -> bool {
+        matches!(&self.choice, Choice::Reject(selected) if selected.which == Which::All)
     }
 }
 
@@ -122,14 +165,18 @@ impl Which {
 
 impl FileReview {
     /// Decides hunks, and returns the edits to make.
-    pub(super) fn decide(&mut self, action: ReviewAction, which: &Which) -> Decided {
-        let edits = match action {
-            ReviewAction::Accept => self.accept(which),
-            ReviewAction::Reject => self.reject(which),
+    fn decide(&mut self, choice: &Choice) -> Decided {
+        let edits = match choice {
+            Choice::Accept(seen) => {
+                self.accept_seen(seen);
+                Vec::new()
+            }
+            Choice::Take(selected) => self.accept(&selected.which),
+            Choice::Reject(selected) => self.reject(&selected.which),
         };
         let mut after = self.ledger.current().clone();
         after.apply_all(&edits);
-        let is_gone = self.is_created() && action == ReviewAction::Reject && after.is_empty();
+        let is_gone = self.is_created() && matches!(choice, Choice::Reject(_)) && after.is_empty();
         let plan = Decided {
             edits,
             after,
@@ -140,6 +187,13 @@ impl FileReview {
         }
         self.note_rejected_whole(self.whole());
         self.without_agent().unwrap_or(plan)
+    }
+
+    /// Returns whether accepting these hunks takes the agent's lines of a conflict.
+    fn takes_offers(&self, which: &Which) -> bool {
+        let hit = self.ledger.hit(which).iter();
+        let conflicts = hit.filter(|hunk| hunk.conflict.is_some()).count();
+        conflicts > self.ledger.skipped(which)
     }
 
     /// Returns the edits that remove the agent's text but keep the user's later changes; `None` if
@@ -174,68 +228,90 @@ pub(crate) const NO_TEXT: &str = "it is no longer text; nothing was changed. Loo
 pub(crate) const GONE: &str = "it no longer exists; nothing was changed. Look at it again.";
 
 impl Workspace {
+    /// Accepts or rejects what a scope selects: proposals at once, then changes that are written.
     pub(crate) fn review(&mut self, action: ReviewAction, scope: Scope, fx: &mut Effects) {
-        let turn = match scope {
-            Scope::Turn { session } => Some(session),
-            _ => None,
+        let mut targets = self.targets(&scope);
+        let mut is_proposed = false;
+        targets.retain(|(path, which)| {
+            let is_hit = self.decide_proposals(action, path, which);
+            is_proposed |= is_hit;
+            // A proposal for a row takes precedence over lines already written there.
+            !is_hit || !matches!(which, Which::Row(_))
+        });
+        if action == ReviewAction::Reject && self.may_bring_more(&scope) {
+            return self.when_decided(Later::Reject { scope, is_proposed }, fx);
+        }
+        let is_hit = match scope {
+            Scope::Turn { session } => {
+                let accepts = self.accepts_of_turn(session);
+                self.decide(accepts, fx)
+            }
+            _ => self.review_files(action, targets, fx),
         };
-        let mut targets: Vec<(PathBuf, Which)> = match scope {
-            Scope::Turn { .. } => Vec::new(),
-            Scope::Hunk { buf, row } => {
-                let path = self.path_of(buf).into_iter();
-                path.map(|path| (path, Which::Row(row))).collect()
+        if !is_hit && !is_proposed {
+            self.tell_nothing(fx);
+        }
+    }
+
+    /// Rejects all that a scope selects, once no decision is under way.
+    pub(super) fn reject_now(&mut self, scope: Scope, is_proposed: bool, fx: &mut Effects) {
+        let is_hit = match scope {
+            Scope::Turn { session } => {
+                self.reviews.begin_decision();
+                self.reject_turn(session, fx)
             }
-            Scope::Rows { buf, rows } => {
-                let path = self.path_of(buf).into_iter();
-                path.map(|path| (path, Which::Rows(rows.clone()))).collect()
+            _ => {
+                let decisions = self.decisions(ReviewAction::Reject, self.targets(&scope));
+                let is_hit = !decisions.is_empty();
+                self.decide_now(decisions, fx);
+                is_hit
             }
-            Scope::At { path, row } => vec![(path, Which::Row(row))],
-            Scope::Span { path, rows } => vec![(path, Which::Rows(rows))],
-            Scope::File { path } => vec![(path, Which::All)],
+        };
+        if !is_hit && !is_proposed {
+            self.tell_nothing(fx);
+        }
+    }
+
+    /// Returns whether a decision under way may bring changes back that a scope selects.
+    fn may_bring_more(&self, scope: &Scope) -> bool {
+        match scope {
+            Scope::All | Scope::Turn { .. } => true,
+            Scope::File { path } => self.is_deciding_on(path),
+            _ => false,
+        }
+    }
+
+    fn tell_nothing(&self, fx: &mut Effects) {
+        let mut all = self.reviews.iter();
+        let text = match all.any(|(_, review)| !review.ledger.hunks().is_empty()) {
+            true => "No change to review here; `:Acp next` goes to one.",
+            false => "Nothing to review here.",
+        };
+        fx.push(notify(Level::Info, text));
+    }
+
+    /// Returns the files of a scope, and what it selects in each.
+    fn targets(&self, scope: &Scope) -> Vec<(PathBuf, Which)> {
+        let (path, which) = match scope {
+            Scope::Turn { .. } => return Vec::new(),
+            Scope::Hunk { buf, row } => (self.path_of(*buf), Which::Row(*row)),
+            Scope::Rows { buf, rows } => (self.path_of(*buf), Which::Rows(rows.clone())),
+            Scope::At { path, row } => (Some(path.clone()), Which::Row(*row)),
+            Scope::Span { path, rows } => (Some(path.clone()), Which::Rows(rows.clone())),
+            Scope::File { path } => (Some(path.clone()), Which::All),
             Scope::All => {
                 let all = self.reviews.iter().map(|(path, _)| path.clone());
                 let mut all: Vec<PathBuf> = all.chain(self.proposed_files()).collect();
                 all.sort();
                 all.dedup();
-                all.into_iter().map(|path| (path, Which::All)).collect()
+                return all.into_iter().map(|path| (path, Which::All)).collect();
             }
         };
-        self.sort_targets(&mut targets);
-        if action == ReviewAction::Accept {
-            self.tell_skipped(&targets, fx);
-        }
-        let mut hit = match turn {
-            Some(session) => self.review_turn(action, session, fx),
-            None => false,
-        };
-        for (path, which) in targets {
-            // A proposal for a row takes precedence over lines already written there.
-            let is_proposed = self.decide_proposals(action, &path, &which);
-            let is_done = is_proposed && matches!(which, Which::Row(_));
-            hit |= is_done || self.review_file(action, &path, which, fx) || is_proposed;
-        }
-        if !hit {
-            let mut all = self.reviews.iter();
-            let text = match all.any(|(_, review)| !review.ledger.hunks().is_empty()) {
-                true => "No change to review here; `:Acp next` goes to one.",
-                false => "Nothing to review here.",
-            };
-            fx.push(notify(Level::Info, text));
-        }
-    }
-
-    /// Sorts files such that a reject of all first takes away what may be in the way of others: files
-    /// that the agent created, then those that it moved.
-    pub(crate) fn sort_targets(&self, targets: &mut [(PathBuf, Which)]) {
-        targets.sort_by_key(|(path, _)| match self.reviews.get(path) {
-            Some(review) if review.from.is_some() => 1,
-            Some(review) if review.is_created() => 0,
-            _ => 2,
-        });
+        path.map(|path| (path, which)).into_iter().collect()
     }
 
     /// Reports the conflicts that accepting these selections leaves undecided.
-    pub(crate) fn tell_skipped(&self, targets: &[(PathBuf, Which)], fx: &mut Effects) {
+    fn tell_skipped(&self, targets: &[(PathBuf, Which)], fx: &mut Effects) {
         let skipped = targets.iter().map(|(path, which)| {
             let found = self.documents.find(path);
             let path = found.map_or(path, |(_, document)| &document.path);
@@ -253,25 +329,55 @@ impl Workspace {
         ));
     }
 
-    /// Accepts or rejects hunks of one file, after the operations queued for it; `false` if it has
-    /// no such hunk.
-    pub(crate) fn review_file(
+    /// Accepts or rejects hunks of files; `false` if they have no such hunk.
+    pub(crate) fn review_files(
         &mut self,
         action: ReviewAction,
-        path: &Path,
-        which: Which,
+        targets: Vec<(PathBuf, Which)>,
         fx: &mut Effects,
     ) -> bool {
-        let Some((path, intent)) = self.decision(action, path, which) else {
-            return false;
-        };
-        match self.accepts_at_once(&path, &intent) {
-            true => {
-                self.decided(&path, &intent);
-            }
-            false => self.operate(path, Intent::Decide(intent), fx),
+        if action == ReviewAction::Accept {
+            self.tell_skipped(&targets, fx);
         }
-        true
+        let decisions = self.decisions(action, targets);
+        self.decide(decisions, fx)
+    }
+
+    /// Carries out decisions after all that wait; `false` if there are none.
+    fn decide(&mut self, decisions: Vec<(PathBuf, Decide)>, fx: &mut Effects) -> bool {
+        let is_hit = !decisions.is_empty();
+        match self.reviews.has_later() {
+            true => self.when_decided(Later::Decide(decisions), fx),
+            false => self.decide_now(decisions, fx),
+        }
+        is_hit
+    }
+
+    fn decisions(
+        &self,
+        action: ReviewAction,
+        mut targets: Vec<(PathBuf, Which)>,
+    ) -> Vec<(PathBuf, Decide)> {
+        targets.sort_by_key(|(path, _)| {
+            let review = self.reviews.get(path);
+            review.map(|review| order_of_undo(&review.origin, review.from.as_deref()))
+        });
+        let targets = targets.into_iter();
+        let decisions = targets.filter_map(|(path, which)| self.decision(action, &path, which));
+        decisions.collect()
+    }
+
+    /// Carries out decisions, each after the operations queued for its file. They are undone as one.
+    pub(super) fn decide_now(&mut self, decisions: Vec<(PathBuf, Decide)>, fx: &mut Effects) {
+        self.reviews.begin_decision();
+        for (path, decide) in decisions {
+            match self.accepts_at_once(&path, &decide) {
+                true => {
+                    self.decided(&path, &decide);
+                }
+                false => self.operate(path, Intent::Decide(decide), fx),
+            }
+        }
     }
 
     /// Accepts or rejects hunks of a file that has just changed, before the operations queued for
@@ -299,33 +405,25 @@ impl Workspace {
         let path = found
             .map_or(path, |(_, document)| &document.path)
             .to_owned();
-        let review = self.reviews.get(&path)?;
+        let review = self
+            .reviews
+            .get(&path)
+            .filter(|review| review.is_meant(&which))?;
         let text = review.ledger.current().clone();
-        let decide = Decide {
-            action,
-            which,
-            text,
-            decided: None,
-            is_unlocked: false,
+        let choice = match action {
+            ReviewAction::Reject => Choice::Reject(Selected { which, text }),
+            ReviewAction::Accept if review.takes_offers(&which) => {
+                Choice::Take(Selected { which, text })
+            }
+            ReviewAction::Accept => Choice::Accept(Box::new(review.see(&which))),
         };
-        review.is_meant(&decide.which).then_some((path, decide))
+        Some((path, Decide::new(choice)))
     }
 
     /// Returns whether a decision leaves the text unchanged and so can skip the queue.
     fn accepts_at_once(&self, path: &Path, decide: &Decide) -> bool {
-        let hit = self.reviews.get(path);
-        let takes_offers = hit.is_none_or(|review| {
-            let ledger = &review.ledger;
-            let hit = ledger.hit(&decide.which).iter();
-            let conflicts = hit.filter(|hunk| hunk.conflict.is_some()).count();
-            conflicts > ledger.skipped(&decide.which)
-        });
         let is_open = self.documents.find(path).is_some();
-        let is_decision = |kind| kind == Kind::Decision;
-        is_open
-            && decide.action == ReviewAction::Accept
-            && !takes_offers
-            && !self.fileops.has(&self.names_of(path), is_decision)
+        is_open && matches!(decide.choice, Choice::Accept(_)) && !self.is_deciding_on(path)
     }
 
     /// Records a decision in the review. Changes of the file as a whole come first.
@@ -334,12 +432,13 @@ impl Workspace {
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
-        decide.follow(review.ledger.current());
-        if !review.is_meant(&decide.which) {
+        if !decide.choice.follow(review) {
             return;
         }
-        if decide.action == ReviewAction::Reject && review.is_whole(&decide.which) {
-            let is_hit = !review.ledger.hit(&decide.which).is_empty();
+        if let Choice::Reject(Selected { which, .. }) = &decide.choice
+            && review.is_whole(which)
+        {
+            let is_hit = !review.ledger.hit(which).is_empty();
             review.note_rejected_whole(review.whole());
             if review.is_locked() && !std::mem::replace(&mut decide.is_unlocked, true) {
                 self.follow_up(path.to_owned(), Intent::Rest, fx);
@@ -357,7 +456,7 @@ impl Workspace {
     fn decided(&mut self, path: &Path, decide: &Decide) -> Option<Decided> {
         let review = self.reviews.get_mut(path)?;
         let noted = Moved::before(path, review);
-        let decided = review.decide(decide.action, &decide.which);
+        let decided = review.decide(&decide.choice);
         let noted = noted.after(review, &decided.after, decided.end == End::Deleted);
         self.reviews.note_decided(noted);
         self.reviews.touch(path);

@@ -69,7 +69,7 @@ impl IntoIterator for Moves {
 
 impl Reviews {
     /// Starts a new decision; its changes are undone together.
-    pub(crate) fn begin_decision(&mut self) {
+    pub(super) fn begin_decision(&mut self) {
         self.decided.retain(|decision| !decision.is_empty());
         let many = (self.decided.len() + 1).saturating_sub(DECISIONS);
         self.decided.drain(..many);

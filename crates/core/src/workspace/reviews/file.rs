@@ -288,7 +288,7 @@ impl FileReview {
     }
 
     /// Clears the reject of a hunk that is back and accepted.
-    fn is_back(&mut self, hunk: &Hunk) {
+    pub(super) fn is_back(&mut self, hunk: &Hunk) {
         let (base, current) = (self.ledger.base(), self.ledger.current());
         self.rejected
             .retain(|rejected| !rejected.is_in(hunk, base, current));

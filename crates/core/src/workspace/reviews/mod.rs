@@ -9,15 +9,17 @@ mod decided;
 mod file;
 mod follow;
 mod keep;
+mod later;
 mod lost;
 mod moving;
 mod restore;
+mod seen;
 mod shift;
 mod turns;
 mod undo;
 mod whole;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,8 +57,8 @@ pub struct Reviews {
     undone: Vec<decided::Undone>,
     /// The effects of the last decisions, the last one last.
     decided: Vec<decided::Moves>,
-    /// The sessions whose undone turns are redone once their undo is complete.
-    backs: Vec<Option<SessionKey>>,
+    /// What waits for the decisions under way, the first one first.
+    later: VecDeque<later::Later>,
     /// Files to be drawn again.
     pub(crate) dirty: BTreeSet<PathBuf>,
     /// Files whose buffers have had hunks drawn. If such a buffer changes, clearing its hunks may
@@ -209,11 +211,6 @@ impl Reviews {
 }
 
 impl Workspace {
-    /// Begins a decision, which may concern many files and is undone as one.
-    pub(crate) fn begin_decision(&mut self) {
-        self.reviews.begin_decision();
-    }
-
     /// Notes that a turn begins, with the user's prompt.
     pub(crate) fn turn_begins(&mut self, session: SessionKey, prompt: &str) {
         self.reviews.turns.begins(session, prompt);

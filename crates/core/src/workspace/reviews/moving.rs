@@ -231,6 +231,17 @@ fn with(file: &FileState, text: &Text) -> FileState {
     file
 }
 
+/// Returns the place of a file in the order in which changes are undone, by its state and path before
+/// the change. What may be in the way of others goes first: files that were created, then those that
+/// were moved.
+pub(super) fn order_of_undo(origin: &FileState, from: Option<&Path>) -> u8 {
+    match from {
+        Some(_) => 1,
+        None if origin.is_missing() => 0,
+        None => 2,
+    }
+}
+
 /// Returns how many lines a move adds and removes.
 pub(super) fn counts(before: &Text, after: &Text) -> (usize, usize) {
     let edits = diff(before, after);

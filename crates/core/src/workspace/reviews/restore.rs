@@ -230,7 +230,7 @@ impl Workspace {
         }
         self.reviews.touch(path);
         self.reviews.touch(to);
-        self.is_also(path, to);
+        self.has_moved(path, to);
         self.review_next(ReviewAction::Reject, to, Which::All, fx);
         Next::Done
     }
@@ -254,10 +254,11 @@ impl Workspace {
                 false => self.documents.set_disk(buf, Text::default(), None),
             }
             fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
-        } else if buf.is_some() && is_text && is_reject {
+        } else if buf.is_some() && is_text {
             self.reread(path, is_reject, fx);
         }
         if let Some(review) = self.reviews.get_mut(path) {
+            self.fileops.forget_link(path, &review.now);
             review.restored = stamp.filter(|_| state.mode.is_some());
             review.now = FileState { stamp, ..state };
             if let (Some(text), None) = (text, buf) {

@@ -13,7 +13,7 @@ use crate::spine::project::{Body, FileState};
 use crate::text::diff::merge;
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
-    Author, BufferEdit, Change, FileNow, Intent, Kind, Landing, Next, Outcome, Plan, not_saved,
+    Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Outcome, Plan, not_saved,
 };
 
 impl Aim {
@@ -63,7 +63,8 @@ impl Aim {
 }
 
 impl Workspace {
-    /// Queues a move behind the file's other operations; `false` if nothing would move.
+    /// Queues a move behind the file's other operations; `false` if nothing would move. No decision
+    /// is under way that may leave something else to move.
     pub(super) fn shift(&mut self, path: &Path, aim: Aim, fx: &mut Effects) -> bool {
         let found = self.documents.find(path);
         let path = found
@@ -72,10 +73,7 @@ impl Workspace {
         let Some(review) = self.reviews.get(&path) else {
             return false;
         };
-        // A pending decision may leave something to move.
-        let is_decision = |kind| kind == Kind::Decision;
-        let is_waiting = self.fileops.has(&self.names_of(&path), is_decision);
-        if !is_waiting && review.moving(&path, &aim).is_none() {
+        if review.moving(&path, &aim).is_none() {
             return false;
         }
         self.operate(path, Intent::Shift(aim), fx);
@@ -153,7 +151,7 @@ impl Workspace {
         }
         self.reviews.touch(path);
         self.reviews.touch(to);
-        self.is_also(path, to);
+        self.has_moved(path, to);
         Next::Done
     }
 

@@ -192,17 +192,8 @@ impl FileReview {
         self.turns.iter().map(|turn| &turn.ledger)
     }
 
-    /// Accepts a turn's pending changes; returns whether there were any.
-    pub(super) fn accept_turn(&mut self, turn: TurnKey) -> bool {
-        let rows = self.pending_of(turn);
-        for rows in &rows {
-            self.ledger.accept(&Which::Rows(rows.clone()));
-        }
-        !rows.is_empty()
-    }
-
     /// Returns the rows of a turn's pending changes that are not conflicts.
-    fn pending_of(&self, turn: TurnKey) -> Vec<Range<usize>> {
+    pub(super) fn pending_of(&self, turn: TurnKey) -> Vec<Range<usize>> {
         let hunks = self.of_turn(turn).map(|turn| turn.ledger.hunks());
         let rows = hunks.unwrap_or_default().iter().map(|hunk| &hunk.new);
         let pending = rows.filter(|rows| {

@@ -4,29 +4,28 @@
 //! The user's later changes stay.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::FileReview;
 use super::decided::{Moves, Undone};
-use super::moving::{Aim, Moved, counts};
+use super::moving::{Aim, counts, order_of_undo};
 use super::turns::Of;
+use super::{Decide, FileReview};
 use crate::render::diffview;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
-use crate::spine::event::{ReviewAction, UndoStep};
+use crate::spine::event::UndoStep;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
 use crate::spine::view::{Line, UndoView};
 use crate::text::plural;
 use crate::workspace::Workspace;
-use crate::workspace::fileops::{Intent, Kind};
 
 /// The maximum number of undone turns that can be redone.
 const UNDONE: usize = 20;
 
 impl Workspace {
     /// Undoes a turn, asks the user first, or redoes the turn undone last.
-    pub(crate) fn undo_turn(
+    pub(super) fn undo_turn_now(
         &mut self,
         session: Option<SessionKey>,
         step: UndoStep,
@@ -60,7 +59,7 @@ impl Workspace {
     }
 
     /// Undoes the last decision of any kind.
-    pub(crate) fn undo_decision(&mut self, fx: &mut Effects) {
+    pub(super) fn undo_decision_now(&mut self, fx: &mut Effects) {
         let decision = self.reviews.last_decision();
         if decision.is_empty() {
             let text = "There is no decision to take back.";
@@ -79,78 +78,33 @@ impl Workspace {
             let text = "No turn has been undone.";
             return fx.push(notify(Level::Info, text));
         };
-        if self.is_deciding() {
-            // The changes to redo are known only once the undo is complete.
-            return self.reviews.backs.push(session);
-        }
         for moved in self.reviews.undone.remove(at).files.into_iter().rev() {
             let path = moved.place().to_owned();
             self.shift(&path, Aim::Back(Box::new(moved)), fx);
         }
     }
 
-    /// Redoes the turns that waited for an undo to complete.
-    pub(crate) fn take_backs(&mut self, fx: &mut Effects) {
-        if self.reviews.backs.is_empty() || self.is_deciding() {
-            return;
-        }
-        for session in std::mem::take(&mut self.reviews.backs) {
-            self.bring_turn_back(session, fx);
-        }
-    }
-
-    /// Returns whether any decision is queued or active.
-    pub(crate) fn is_deciding(&self) -> bool {
-        self.fileops.has_any(|kind| kind == Kind::Decision)
-    }
-
-    /// Accepts a turn's changes of a file, behind its queued decisions; `false` if nothing is
-    /// pending.
-    fn accept_turn(&mut self, path: &Path, turn: TurnKey, fx: &mut Effects) -> bool {
-        let is_decision = |kind| kind == Kind::Decision;
-        if self.fileops.has(&self.names_of(path), is_decision) {
-            self.operate(path.to_owned(), Intent::AcceptTurn(turn), fx);
-            return true;
-        }
-        self.accept_turn_now(path, turn)
-    }
-
-    /// Accepts a turn's changes of a file; its text stays unchanged.
-    pub(crate) fn accept_turn_now(&mut self, path: &Path, turn: TurnKey) -> bool {
-        let Some(review) = self.reviews.get_mut(path) else {
-            return false;
-        };
-        let noted = Moved::before(path, review);
-        if !review.accept_turn(turn) {
-            return false;
-        }
-        let text = review.ledger.current().clone();
-        let noted = noted.after(review, &text, false);
-        self.reviews.note_decided(noted);
-        self.reviews.touch(path);
-        true
-    }
-
-    /// Accepts or rejects the pending changes of the last turn; `false` if there are none.
-    pub(super) fn review_turn(
-        &mut self,
-        action: ReviewAction,
-        session: Option<SessionKey>,
-        fx: &mut Effects,
-    ) -> bool {
+    /// Rejects the pending changes of the last turn; `false` if there are none.
+    pub(super) fn reject_turn(&mut self, session: Option<SessionKey>, fx: &mut Effects) -> bool {
         let Some(turn) = self.last_turn(session, Of::Pending) else {
             return false;
         };
-        if action == ReviewAction::Reject {
-            let (any, lost) = self.shift_all(turn, Of::Pending, fx);
-            self.tell_lost(turn, &lost, fx);
-            return any || !lost.is_empty();
-        }
-        let mut any = false;
-        for path in self.files_of(turn) {
-            any |= self.accept_turn(&path, turn, fx);
-        }
-        any
+        let (any, lost) = self.shift_all(turn, Of::Pending, fx);
+        self.tell_lost(turn, &lost, fx);
+        any || !lost.is_empty()
+    }
+
+    /// Returns the decisions that accept the pending changes of the last turn.
+    pub(super) fn accepts_of_turn(&self, session: Option<SessionKey>) -> Vec<(PathBuf, Decide)> {
+        let Some(turn) = self.last_turn(session, Of::Pending) else {
+            return Vec::new();
+        };
+        let files = self.files_of(turn).into_iter();
+        let accepts = files.filter_map(|path| {
+            let seen = self.reviews.get(&path)?.see_turn(turn)?;
+            Some((path, Decide::accept(seen)))
+        });
+        accepts.collect()
     }
 
     /// Moves every file of a turn to its state without the turn. Returns whether any file moves,
@@ -164,14 +118,9 @@ impl Workspace {
         let mut any = false;
         let mut lost = Vec::new();
         let mut files = self.files_of(turn);
-        // What may be in the way of others goes first.
         files.sort_by_key(|path| {
-            let file = self.reviews.get(path);
-            match file.and_then(|file| file.of_turn(turn)) {
-                Some(file) if file.from.is_some() => 1,
-                Some(file) if file.origin.is_missing() => 0,
-                _ => 2,
-            }
+            let turn = self.reviews.get(path)?.of_turn(turn)?;
+            Some(order_of_undo(&turn.origin, turn.from.as_deref()))
         });
         for path in files {
             match self.lost_of(&path, turn) {

@@ -1,0 +1,76 @@
+//! What the user saw of a file when they accepted it.
+//!
+//! Invariant: nothing else is accepted, whatever has come before the accept is carried out.
+
+use std::path::PathBuf;
+
+use super::FileReview;
+use crate::spine::ids::TurnKey;
+use crate::spine::project::FileState;
+use crate::workspace::ledger::{self, Which};
+
+/// Changes of a file, as the user saw them.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    hunks: ledger::Seen,
+    /// The file, and its path before the agent moved it; `None` if only lines are accepted.
+    whole: Option<(FileState, Option<PathBuf>)>,
+    /// All changes of the file as a whole are accepted, not only its content with its last hunk.
+    is_all: bool,
+}
+
+impl FileReview {
+    /// Returns the selected changes as they are now.
+    pub(super) fn see(&self, which: &Which) -> Seen {
+        Seen {
+            hunks: self.ledger.see(std::slice::from_ref(which)),
+            whole: Some((self.now.clone(), self.from.clone())),
+            is_all: *which == Which::All,
+        }
+    }
+
+    /// Returns a turn's pending lines as they are now; `None` if there are none.
+    pub(super) fn see_turn(&self, turn: TurnKey) -> Option<Seen> {
+        let rows = self.pending_of(turn).into_iter();
+        let rows: Vec<Which> = rows.map(Which::Rows).collect();
+        (!rows.is_empty()).then(|| Seen {
+            hunks: self.ledger.see(&rows),
+            whole: None,
+            is_all: false,
+        })
+    }
+
+    /// Returns whether any of the changes that the user saw is still pending.
+    pub(super) fn has_seen(&self, seen: &Seen) -> bool {
+        let is_whole = seen.is_all || self.ledger.hunks().is_empty();
+        let is_whole = is_whole && !self.whole().is_empty() && self.is_as_seen(seen);
+        is_whole || !self.ledger.still(&seen.hunks).is_empty()
+    }
+
+    /// Accepts the changes that the user saw.
+    pub(super) fn accept_seen(&mut self, seen: &Seen) {
+        for hunk in self.ledger.still(&seen.hunks) {
+            self.is_back(&hunk);
+        }
+        self.ledger.accept_seen(&seen.hunks);
+        if !self.is_as_seen(seen) {
+            return;
+        }
+        let kind = |file: &FileState| std::mem::discriminant(&file.body);
+        let is_kind = kind(&self.origin) != kind(&self.now);
+        let mut left = self.ledger.hunks().iter();
+        // A file is not accepted as created, say, with lines that are still to be rejected.
+        if seen.is_all && !(is_kind && left.any(|hunk| hunk.conflict.is_none())) {
+            self.whole_is_back();
+            self.accept_whole();
+        } else if self.ledger.hunks().is_empty() {
+            self.accept_content();
+        }
+    }
+
+    /// Returns whether the file as a whole is accepted and still as the user saw it.
+    fn is_as_seen(&self, seen: &Seen) -> bool {
+        let whole = seen.whole.as_ref();
+        whole.is_some_and(|(now, from)| self.now.is_like(now) && self.from == *from)
+    }
+}
