@@ -250,6 +250,13 @@ pub struct Stamp {
     pub modified: (i64, i64),
 }
 
+impl Stamp {
+    /// Returns whether this version was written later, as far as the times tell.
+    pub fn is_later(&self, other: &Stamp) -> bool {
+        self.modified > other.modified
+    }
+}
+
 /// A file that the user saved a buffer over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overwritten {

@@ -508,3 +508,24 @@ fn an_agents_line_inside_those_of_an_undone_turn_is_still_listed() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_write_takes_in_one_reported_change_after_the_other() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 2)]),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Foreign(0, 0),
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 0),
+        Step::Read(0, None, None),
+        Step::User("reject row"),
+        Step::User("list undo"),
+        Step::User("prompt"),
+        Step::User("undo turn"),
+        Step::Check,
+        Step::Foreign(0, 0),
+    ]);
+}

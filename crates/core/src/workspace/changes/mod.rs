@@ -261,20 +261,29 @@ impl Workspace {
         }
     }
 
-    /// Returns the queued change of a file that leads away from the text `saved`. Its author may
-    /// differ from the author of the latest change.
+    /// Returns the first queued change of a file that its buffer does not have, where `saved` is the
+    /// text that the buffer has of the disk. Its author may differ from the author of the latest
+    /// change.
     pub(crate) fn told_of(
         &self,
-        path: &Path,
+        document: &Document,
         saved: &Text,
     ) -> Option<(DiskFile, Option<SessionKey>)> {
-        let names = self.names_of(path);
-        let waiting = self.fileops.waiting(&names);
-        let mut waiting = waiting.filter_map(|op| match &op.intent {
-            Intent::TakeIn(change) => Some(change),
-            _ => None,
-        });
-        let told = waiting.find(|told| told.change.before.text().as_ref() == Some(saved))?;
+        let names = self.names_of(&document.real);
+        let mut waiting = self
+            .fileops
+            .waiting(&names)
+            .filter_map(|op| match &op.intent {
+                Intent::TakeIn(change) => Some(change),
+                _ => None,
+            });
+        let is_next = |told: &&TakeIn| {
+            let FileChange { before, after, .. } = &told.change;
+            let times = after.stamp.zip(document.stamp);
+            before.text().as_ref() == Some(saved)
+                || times.is_some_and(|(after, known)| after.is_later(&known))
+        };
+        let told = waiting.find(is_next)?;
         let disk = told.as_told()?;
         let is_news = disk.content.as_ref().is_some_and(|now| now.text != *saved);
         is_news.then_some((disk, told.by))

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::spine::event::Stamp;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Body, FileChange, FileState};
@@ -58,9 +57,8 @@ impl Version {
 
     /// Returns whether this version was on disk before another one, as far as their times tell.
     fn is_before(&self, state: &FileState) -> bool {
-        let time = |stamp: Option<Stamp>| stamp.map(|stamp| stamp.modified);
-        let (this, other) = (time(self.state.stamp), time(state.stamp));
-        other.is_none_or(|other| this.is_none_or(|this| this <= other))
+        let stamps = self.state.stamp.zip(state.stamp);
+        stamps.is_none_or(|(this, other)| !this.is_later(&other))
     }
 }
 
@@ -178,6 +176,7 @@ impl Unreported {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spine::event::Stamp;
     use crate::spine::pending::Pending;
     use crate::text::Text;
     use crate::text::format::Format;

@@ -74,9 +74,14 @@ impl<'a> FileNow<'a> {
         self.workspace.session_at(self.path)
     }
 
-    /// Returns the change in the lane that leads away from the text `saved`, and its author.
-    pub fn told(&self, real: &Path, saved: &Text) -> Option<(DiskFile, Option<SessionKey>)> {
-        self.workspace.told_of(real, saved)
+    /// Returns the first change in the lane that a buffer does not have, and its author; `saved` is
+    /// what the buffer has of the disk.
+    pub fn told(
+        &self,
+        document: &Document,
+        saved: &Text,
+    ) -> Option<(DiskFile, Option<SessionKey>)> {
+        self.workspace.told_of(document, saved)
     }
 }
 

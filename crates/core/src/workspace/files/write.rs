@@ -150,7 +150,7 @@ impl Write {
         now: &FileNow,
     ) -> Plan {
         // Reported changes are merged first, one at a time: they may have several authors.
-        let told = now.told(&disk.real, &saved);
+        let told = now.told(document, &saved);
         let is_passing = told.is_some();
         let (disk, by) = told.unwrap_or_else(|| {
             let by = now.writer(&disk.real);
