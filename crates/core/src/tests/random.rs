@@ -529,3 +529,21 @@ fn a_write_takes_in_one_reported_change_after_the_other() {
         Step::Foreign(0, 0),
     ]);
 }
+
+#[test]
+fn what_a_reload_brings_of_a_write_under_way_is_the_agents() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Read(0, None, None),
+        Step::TakeBack(3),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Buffer(0, "open"),
+        Step::Disk(1),
+        Step::Foreign(0, 0),
+        Step::Buffer(0, "reload"),
+    ]);
+}

@@ -71,28 +71,24 @@ impl Workspace {
         let by = self.writer_at(&real);
         let is_agents = is_read && by.is_some() && self.changes.note_read(&real, state);
         // Loaded between the end of an agent's write and the report of it.
-        let before = self.fileops.text_before(&self.names_of(&real), &text);
-        if let (Some(saved), Some(review), true) = (was_saved, self.reviews.get_mut(&path), is_read)
-            && before.is_none()
-            && *review.ledger.current() != text
-            && *review.ledger.current() != saved
-        {
+        let is_written = self
+            .fileops
+            .text_before(&self.names_of(&real), &text)
+            .is_some();
+        if let Some(saved) = was_saved.filter(|_| is_read && !is_written) {
             // Unsaved lines go first; the rest has changed on disk.
-            review.user_wrote(saved);
+            self.buffer_has(&path, saved, by.is_some());
         }
         let review = self.reviews.get(&path);
-        let now = review.filter(|review| *review.ledger.current() != text);
-        let now = now.map(|review| review.now.clone());
-        if let (Some(now), Some(session), None, true) = (&now, by, &before, is_agents) {
-            // The report, still to come, will say so.
-            let now = now.clone();
-            let review = self.reviews.begin(&path, &real, session, &text, now);
-            review.agent_wrote(text);
-        } else if let (Some(_), Some(review)) = (now, self.reviews.get_mut(&path)) {
-            match before {
-                Some(before) => review.agent_wrote_over(&before, text, by.is_some()),
-                None => review.user_wrote(text),
+        let is_new = review.is_some_and(|review| *review.ledger.current() != text);
+        match by.filter(|_| is_new && is_agents && !is_written) {
+            Some(session) => {
+                // The report, still to come, will say so.
+                let now = review.map_or(FileState::missing(), |review| review.now.clone());
+                let review = self.reviews.begin(&path, &real, session, &text, now);
+                review.agent_wrote(text);
             }
+            None => self.buffer_has(&path, text, by.is_some()),
         }
         self.proposals_stale(&path, &real);
         // Needed without a review too: the buffer may show hunks from its earlier name.
@@ -100,6 +96,20 @@ impl Workspace {
         if !is_saved_known {
             let token = self.jobs.reads.add(ReadJob::Saved(buf));
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+        }
+    }
+
+    /// Gives the review of a file the text of its buffer: the user's, unless an agent's write is under
+    /// way that leaves the file with it. What that replaced may be another change of the agent's.
+    fn buffer_has(&mut self, path: &Path, text: Text, is_agents: bool) {
+        let before = self.fileops.text_before(&self.names_of(path), &text);
+        let Some(review) = self.reviews.get_mut(path) else {
+            return;
+        };
+        match before {
+            _ if *review.ledger.current() == text => {}
+            Some(before) => review.agent_wrote_over(&before, text, is_agents),
+            None => review.user_wrote(text),
         }
     }
 
