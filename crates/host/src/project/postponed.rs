@@ -8,11 +8,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::manifest::Entries;
 use super::scan::FoundFile;
 use crate::quiescence::{Quiescence, Writers};
+
+/// How long an exhausted system is asked again: by then, what is missing counts as unreadable.
+pub(super) const EXHAUSTED: Duration = Duration::from_secs(5);
 
 /// The postponed paths.
 #[derive(Debug)]
@@ -20,6 +23,8 @@ pub(super) struct Postponed {
     held: BTreeMap<PathBuf, PostponedPath>,
     /// Paths released by the current look, and since when they had been postponed.
     through: BTreeMap<PathBuf, Instant>,
+    /// Since when looks have been incomplete.
+    exhausted: Option<Instant>,
     writers: Arc<Writers>,
 }
 
@@ -49,6 +54,7 @@ impl Postponed {
         Self {
             held: BTreeMap::new(),
             through: BTreeMap::new(),
+            exhausted: None,
             writers,
         }
     }
@@ -65,9 +71,32 @@ impl Postponed {
     /// Postpones a path that was written to during the read; returns `false` if it has been
     /// postponed too long.
     pub(super) fn hold(&mut self, path: &Path) -> bool {
+        self.hold_for(path, self.writers.quiescence().patience)
+    }
+
+    /// Postpones a path that the system could not read, which says nothing about it; returns `false`
+    /// if it has been postponed too long.
+    pub(super) fn hold_unknown(&mut self, path: &Path) -> bool {
+        self.hold_for(path, EXHAUSTED)
+    }
+
+    /// Returns when to look again at everything that a look has left out because the system was
+    /// exhausted; `None` if it has been so too long.
+    pub(super) fn exhausted(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        let since = *self.exhausted.get_or_insert(now);
+        (now < since + EXHAUSTED).then(|| now + self.writers.quiescence().after)
+    }
+
+    /// Records a look that has left out nothing.
+    pub(super) fn complete(&mut self) {
+        self.exhausted = None;
+    }
+
+    fn hold_for(&mut self, path: &Path, patience: Duration) -> bool {
         let now = Instant::now();
         let since = self.through.get(path).copied().unwrap_or(now);
-        let Quiescence { after, patience } = self.writers.quiescence();
+        let after = self.writers.quiescence().after;
         let is_overdue = now >= since + patience;
         if !is_overdue {
             let again = Some(now + after);

@@ -14,7 +14,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::compare::Difference;
 use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
-use super::reading::now;
+use super::postponed::EXHAUSTED;
+use super::reading::{Attempt, Exhausted, now};
 use super::reviews::{Keeper, Left};
 use super::shadow::{Looked, Shadow};
 use super::store::Store;
@@ -25,7 +26,7 @@ use crate::guard::guarded;
 use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::{Level, Turns};
 use acp_core::spine::pending::{Token, reply};
-use acp_core::spine::project::Checkpoint;
+use acp_core::spine::project::{Checkpoint, FileChange};
 
 /// The place named in panic reports.
 const PLACE: &str = "a project";
@@ -134,8 +135,9 @@ impl Worker {
         }
         let keeper = Arc::clone(&self.keeper);
         let taken = self.on_shadow("taking over reviews", move |shadow| {
-            let changes = changes.iter().map(|change| shadow.file_change(change));
-            keeper.take_over(left, changes.collect())
+            let changes = changes.iter();
+            let changes = changes.map(|change| shadow.file_change(change, Attempt::Last));
+            keeper.take_over(left, changes.flatten().collect())
         });
         match taken.await {
             Some(Ok(files)) if !files.is_empty() => {
@@ -274,16 +276,36 @@ impl Worker {
                 // The core is gone.
                 return Some(());
             };
-            let read = move |shadow: &mut Shadow| {
-                let changes = part.iter().map(|change| shadow.file_change(change));
-                changes.collect::<Vec<_>>()
-            };
-            let changes = self.on_shadow("reading what has changed", read).await?;
+            let changes = self.read(part).await?;
             let root = self.root.clone();
             let event = Event::Project(ProjectEvent::Changed { root, changes });
             self.kit.inbox.send_with(event, permit);
         }
         Some(())
+    }
+
+    /// Reads the texts of changes, again and again for a while if the system is exhausted; `None` if
+    /// it panicked.
+    async fn read(&self, changes: Vec<Difference>) -> Option<Vec<FileChange>> {
+        let (changes, begun) = (Arc::new(changes), Instant::now());
+        loop {
+            let attempt = match begun.elapsed() < EXHAUSTED {
+                true => Attempt::One,
+                false => Attempt::Last,
+            };
+            let changes = Arc::clone(&changes);
+            let read = move |shadow: &mut Shadow| {
+                let changes = changes.iter();
+                let read = changes.map(|change| shadow.file_change(change, attempt));
+                read.collect::<Result<Vec<_>, _>>()
+            };
+            match self.on_shadow("reading what has changed", read).await? {
+                Ok(changes) => return Some(changes),
+                Err(Exhausted) => {
+                    tokio::time::sleep(self.kit.writers.quiescence().after).await;
+                }
+            }
+        }
     }
 
     /// Returns the scope of a look at a turn's beginning: what may have changed since the last look.

@@ -20,7 +20,7 @@ use super::lease::Lease;
 use super::manifest::{Entries, Entry};
 use super::postponed::Postponed;
 use super::prune;
-use super::reading::{self, nanoseconds};
+use super::reading::{self, Attempt, Exhausted, nanoseconds};
 use super::root::Root;
 use super::rules::{Rules, Sources};
 use super::scan::{PathKind, RealFolders, Scan, path_kind};
@@ -212,6 +212,9 @@ impl Shadow {
             }
             scopes.push(target);
         }
+        if let Some(again) = self.look_again(&mut scan, &rules, &scopes) {
+            return again;
+        }
         self.update(scan, &scopes, &mut rules, folders, Reporting::On)
     }
 
@@ -295,8 +298,13 @@ impl Shadow {
         let mut scan = Scan::default();
         let limit = self.store.limits.files;
         scan.walk(self.root.path(), PathBuf::new(), &mut rules, limit);
-        let (is_cut, unseen) = (scan.is_cut, scan.unseen.clone());
         let everything = [PathBuf::new()];
+        if let Some(again) = self.look_again(&mut scan, &rules, &everything)
+            && reporting == Reporting::On
+        {
+            return again;
+        }
+        let (is_cut, unseen) = (scan.is_cut, scan.unseen.clone());
         let folders = RealFolders::default();
         let looked = self.update(scan, &everything, &mut rules, folders, reporting);
         self.gaps.is_cut = is_cut;
@@ -304,6 +312,25 @@ impl Shadow {
         self.last_look = begun;
         self.copy_all();
         looked
+    }
+
+    /// Returns a look that has found nothing, to be repeated: the system was exhausted, so that files
+    /// or rules are missing in the scan. After a while, these count as unseen.
+    fn look_again(&mut self, scan: &mut Scan, rules: &Rules, scopes: &[PathBuf]) -> Option<Looked> {
+        if !scan.is_exhausted && !rules.are_exhausted() {
+            self.hold.complete();
+            return None;
+        }
+        if rules.are_exhausted() {
+            scan.unseen.push(PathBuf::new());
+        }
+        let again = self.hold.exhausted()?;
+        let paths = scopes.iter().chain(self.hold.paths());
+        let paths = paths.map(|path| self.root.spelled(path)).collect();
+        Some(Looked {
+            held: Some(PostponedPaths { paths, again }),
+            ..Looked::default()
+        })
     }
 
     fn held(&self) -> Option<PostponedPaths> {
@@ -314,16 +341,23 @@ impl Shadow {
     }
 
     /// Converts a change for the core, with the texts before and after from the store.
-    pub(super) fn file_change(&self, change: &Difference) -> FileChange {
+    ///
+    /// # Errors
+    /// The system cannot read them now, and it is not the last attempt.
+    pub(super) fn file_change(
+        &self,
+        change: &Difference,
+        attempt: Attempt,
+    ) -> Result<FileChange, Exhausted> {
         let path = self.root.spelled(&change.path);
         let from = change.from.as_ref().map(|from| self.root.spelled(from));
         let old = from.as_deref().unwrap_or(&path);
-        FileChange {
-            before: reading::state(old, change.before.as_ref(), &self.store),
-            after: reading::state(&path, change.after.as_ref(), &self.store),
+        Ok(FileChange {
+            before: reading::state(old, change.before.as_ref(), &self.store, attempt)?,
+            after: reading::state(&path, change.after.as_ref(), &self.store, attempt)?,
             from,
             path,
-        }
+        })
     }
 
     /// Returns the paths that may change although their folder's watch reports nothing; `None` if
@@ -364,5 +398,101 @@ impl Shadow {
     fn rules(&self) -> Rules {
         let (root, own) = (self.root.path(), self.store.folder());
         Rules::new(root, self.excludes.clone(), own, self.has_git)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    use super::*;
+    use crate::project::git::no_git;
+    use crate::project::limits::Limits;
+    use acp_core::spine::project::FileState;
+
+    const NAME: &str = "project::shadow::tests::what_an_exhausted_system_hides_is_reported_later";
+
+    /// Runs `work` while no file can be opened.
+    fn without_descriptors<T>(work: impl FnOnce() -> T) -> T {
+        let limit = getrlimit(Resource::Nofile);
+        let none = Rlimit {
+            current: Some(0),
+            ..limit
+        };
+        setrlimit(Resource::Nofile, none).expect("a limit");
+        let result = work();
+        setrlimit(Resource::Nofile, limit).expect("a limit");
+        result
+    }
+
+    /// The limit is the whole process's, so the test has one of its own.
+    #[test]
+    fn what_an_exhausted_system_hides_is_reported_later() {
+        if std::env::var_os("ACP_TEST_ALONE").is_none() {
+            let mut alone = Command::new(std::env::current_exe().expect("this test"));
+            alone.args(["--exact", NAME]).env("ACP_TEST_ALONE", "1");
+            let output = alone.output().expect("it runs");
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{said}");
+            assert!(said.contains("1 passed"), "{said}");
+            return;
+        }
+        let (a, b) = (("a", "old\n", "new\n"), ("sub/b", "", "new\n"));
+        check_exhausted(&[], &[a, b]);
+        check_exhausted(&["a", "sub/b"], &[a, b]);
+        check_exhausted(&["sub"], &[b]);
+        check_exhausted(&["hidden"], &[]);
+    }
+
+    /// Looks at these paths, or at everything, while no file can be opened, and then at what that
+    /// look has left for later; compares the paths that have changed, and their texts.
+    #[track_caller]
+    fn check_exhausted(place: &[&str], want: &[(&str, &str, &str)]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("p");
+        let put = |path: &str, text: &str| fs::write(root.join(path), text).expect("a file");
+        fs::create_dir_all(root.join("sub")).expect("a folder");
+        put(".gitignore", "hidden\n");
+        put("hidden", "mine\n");
+        put("a", "old\n");
+        let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
+        let mut shadow = Shadow::new(root.clone(), store, None, Arc::default(), no_git());
+        shadow.open(None, None);
+        put("a", "new\n");
+        put("sub/b", "new\n");
+        let paths: Vec<PathBuf> = place.iter().map(|path| root.join(path)).collect();
+        let mut looked = without_descriptors(|| match place {
+            [] => shadow.look_all(),
+            _ => shadow.look(&paths),
+        });
+        assert_eq!(looked.changes, [], "{place:?}");
+        let mut changes = Vec::new();
+        while let Some(held) = looked.held.take() {
+            changes.append(&mut looked.changes);
+            looked = shadow.look(&held.paths.into_iter().collect::<Vec<_>>());
+        }
+        changes.append(&mut looked.changes);
+        let told = || {
+            changes
+                .iter()
+                .map(|it| shadow.file_change(it, Attempt::One))
+        };
+        let is_known = without_descriptors(|| told().any(|change| change.is_ok()));
+        assert!(!is_known, "{place:?}");
+        let text = |state: &FileState| state.text().unwrap_or_default().to_string();
+        let told = told().flatten().map(|change| {
+            let path = change.path.strip_prefix(&root).expect("below it");
+            let path = path.display().to_string();
+            (path, text(&change.before), text(&change.after))
+        });
+        let told: Vec<(String, String, String)> = told.collect();
+        let told: Vec<(&str, &str, &str)> = told
+            .iter()
+            .map(|(path, before, after)| (&**path, &**before, &**after))
+            .collect();
+        assert_eq!(told, want, "{place:?}");
     }
 }

@@ -168,8 +168,17 @@ impl Shadow {
             match entry {
                 Some(_)
                     if reporting == Reporting::On
-                        && reads.torn.contains(&seen.path)
-                        && self.hold.hold(&seen.path) => {}
+                        && (reads.torn.contains(&seen.path) && self.hold.hold(&seen.path)
+                            || reads.unknown.contains(&seen.path)
+                                && self.hold.hold_unknown(&seen.path)) => {}
+                // Its content is copied once the system can read it.
+                Some(entry) if reads.unknown.contains(&seen.path) => {
+                    let what = match reporting {
+                        Reporting::On => entry.what.clone(),
+                        Reporting::Off => What::Later,
+                    };
+                    read.push((seen.path, Entry { what, ..entry }));
+                }
                 Some(entry) => read.push((seen.path, entry)),
                 None if self.entries.contains_key(&seen.path) => gone.push(seen.path),
                 None => {}
