@@ -5,7 +5,7 @@
 //! a writer has it open: that file is incomplete, and is reported when it is closed. New and removed
 //! files are postponed together, because they may be a move.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,17 +14,14 @@ use super::manifest::Entries;
 use super::scan::FoundFile;
 use crate::quiescence::{Quiescence, Writers};
 
-/// How long an exhausted system is asked again: by then, what is missing counts as unreadable.
-pub(super) const EXHAUSTED: Duration = Duration::from_secs(5);
-
 /// The postponed paths.
 #[derive(Debug)]
 pub(super) struct Postponed {
     held: BTreeMap<PathBuf, PostponedPath>,
     /// Paths released by the current look, and since when they had been postponed.
     through: BTreeMap<PathBuf, Instant>,
-    /// Since when looks have been incomplete.
-    exhausted: Option<Instant>,
+    /// What looks have left out because the system was exhausted.
+    left_out: Option<LeftOut>,
     writers: Arc<Writers>,
 }
 
@@ -34,6 +31,14 @@ struct PostponedPath {
     since: Instant,
     /// When to look again; `None` for a file that is looked at when its writer closes it.
     again: Option<Instant>,
+}
+
+#[derive(Debug, Clone)]
+struct LeftOut {
+    since: Instant,
+    again: Instant,
+    /// None once it has taken too long.
+    scopes: BTreeSet<PathBuf>,
 }
 
 /// A changed path.
@@ -54,18 +59,22 @@ impl Postponed {
         Self {
             held: BTreeMap::new(),
             through: BTreeMap::new(),
-            exhausted: None,
+            left_out: None,
             writers,
         }
     }
 
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.held.keys()
+        let left_out = self.left_out.iter().flat_map(|it| &it.scopes);
+        self.held.keys().chain(left_out)
     }
 
     /// Returns when to look at the postponed paths.
     pub(super) fn again(&self) -> Option<Instant> {
-        self.held.values().filter_map(|held| held.again).min()
+        let left_out = self.left_out.iter().filter(|it| !it.scopes.is_empty());
+        let left_out = left_out.map(|it| it.again);
+        let held = self.held.values().filter_map(|held| held.again);
+        held.chain(left_out).min()
     }
 
     /// Postpones a path that was written to during the read; returns `false` if it has been
@@ -77,20 +86,33 @@ impl Postponed {
     /// Postpones a path that the system could not read, which says nothing about it; returns `false`
     /// if it has been postponed too long.
     pub(super) fn hold_unknown(&mut self, path: &Path) -> bool {
-        self.hold_for(path, EXHAUSTED)
+        self.hold_for(path, self.writers.quiescence().exhausted())
     }
 
-    /// Returns when to look again at everything that a look has left out because the system was
-    /// exhausted; `None` if it has been so too long.
-    pub(super) fn exhausted(&mut self) -> Option<Instant> {
+    /// Postpones all of a look that the system was too exhausted for; returns `false` if it has been
+    /// so too long.
+    pub(super) fn leave_out(&mut self, scopes: &[PathBuf]) -> bool {
         let now = Instant::now();
-        let since = *self.exhausted.get_or_insert(now);
-        (now < since + EXHAUSTED).then(|| now + self.writers.quiescence().after)
+        let quiescence = self.writers.quiescence();
+        let again = now + quiescence.after;
+        let left_out = self.left_out.get_or_insert(LeftOut {
+            since: now,
+            again,
+            scopes: BTreeSet::new(),
+        });
+        left_out.again = again;
+        let is_overdue = now >= left_out.since + quiescence.exhausted();
+        match is_overdue {
+            true => left_out.scopes.clear(),
+            false => left_out.scopes.extend(scopes.iter().cloned()),
+        }
+        !is_overdue
     }
 
-    /// Records a look that has left out nothing.
+    /// Records a look that has left out nothing of its scopes, and all that was left out before is
+    /// in them.
     pub(super) fn complete(&mut self) {
-        self.exhausted = None;
+        self.left_out = None;
     }
 
     fn hold_for(&mut self, path: &Path, patience: Duration) -> bool {

@@ -14,7 +14,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::compare::Difference;
 use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
-use super::postponed::EXHAUSTED;
 use super::reading::{Attempt, Exhausted, now};
 use super::reviews::{Keeper, Left};
 use super::shadow::{Looked, Shadow};
@@ -288,8 +287,9 @@ impl Worker {
     /// it panicked.
     async fn read(&self, changes: Vec<Difference>) -> Option<Vec<FileChange>> {
         let (changes, begun) = (Arc::new(changes), Instant::now());
+        let quiescence = self.kit.writers.quiescence();
         loop {
-            let attempt = match begun.elapsed() < EXHAUSTED {
+            let attempt = match begun.elapsed() < quiescence.exhausted() {
                 true => Attempt::One,
                 false => Attempt::Last,
             };
@@ -302,7 +302,7 @@ impl Worker {
             match self.on_shadow("reading what has changed", read).await? {
                 Ok(changes) => return Some(changes),
                 Err(Exhausted) => {
-                    tokio::time::sleep(self.kit.writers.quiescence().after).await;
+                    tokio::time::sleep(quiescence.after).await;
                 }
             }
         }

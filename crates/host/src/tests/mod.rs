@@ -4,6 +4,8 @@
 
 mod agents;
 mod ending;
+#[cfg(target_os = "linux")]
+pub(crate) mod exhausted;
 mod files;
 mod git;
 mod highlighting;

@@ -315,7 +315,8 @@ impl Shadow {
     }
 
     /// Returns a look that has found nothing, to be repeated: the system was exhausted, so that files
-    /// or rules are missing in the scan. After a while, these count as unseen.
+    /// or rules are missing in the scan. After a while, these count as unseen: what is found there
+    /// may have existed before.
     fn look_again(&mut self, scan: &mut Scan, rules: &Rules, scopes: &[PathBuf]) -> Option<Looked> {
         if !scan.is_exhausted && !rules.are_exhausted() {
             self.hold.complete();
@@ -324,13 +325,14 @@ impl Shadow {
         if rules.are_exhausted() {
             scan.unseen.push(PathBuf::new());
         }
-        let again = self.hold.exhausted()?;
-        let paths = scopes.iter().chain(self.hold.paths());
-        let paths = paths.map(|path| self.root.spelled(path)).collect();
-        Some(Looked {
-            held: Some(PostponedPaths { paths, again }),
-            ..Looked::default()
-        })
+        if self.hold.leave_out(scopes) {
+            return Some(Looked {
+                held: self.held(),
+                ..Looked::default()
+            });
+        }
+        self.gaps.unseen.extend(scan.unseen.iter().cloned());
+        None
     }
 
     fn held(&self) -> Option<PostponedPaths> {
@@ -404,95 +406,163 @@ impl Shadow {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::fs;
-    use std::process::Command;
-
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use std::time::Duration;
 
     use super::*;
-    use crate::project::git::no_git;
+    use crate::Environment;
     use crate::project::limits::Limits;
+    use crate::quiescence::Quiescence;
+    use crate::tests::exhausted::{is_alone, with_descriptors};
     use acp_core::spine::project::FileState;
 
-    const NAME: &str = "project::shadow::tests::what_an_exhausted_system_hides_is_reported_later";
-
-    /// Runs `work` while no file can be opened.
-    fn without_descriptors<T>(work: impl FnOnce() -> T) -> T {
-        let limit = getrlimit(Resource::Nofile);
-        let none = Rlimit {
-            current: Some(0),
-            ..limit
-        };
-        setrlimit(Resource::Nofile, none).expect("a limit");
-        let result = work();
-        setrlimit(Resource::Nofile, limit).expect("a limit");
-        result
+    /// The shadow of a folder with a hidden file.
+    struct Folder {
+        shadow: Shadow,
+        root: PathBuf,
+        _folder: tempfile::TempDir,
     }
 
-    /// The limit is the whole process's, so the test has one of its own.
+    impl Folder {
+        fn new(quiescence: Quiescence) -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            let root = folder.path().join("p");
+            fs::create_dir_all(root.join("sub")).expect("a folder");
+            let this = Self {
+                shadow: shadow(&folder, quiescence),
+                root,
+                _folder: folder,
+            };
+            this.put(".gitignore", "hidden\n");
+            this.put("hidden", "mine\n");
+            this.put("a", "old\n");
+            this
+        }
+
+        fn put(&self, path: &str, text: &str) {
+            fs::write(self.root.join(path), text).expect("a file");
+        }
+
+        /// Waits until a file's times distinguish it from a later version.
+        fn settle(&self, path: &str) {
+            let meta = fs::metadata(self.root.join(path)).expect("a file");
+            let age = || meta.modified().expect("a time").elapsed();
+            while age().is_ok_and(|age| age < Duration::from_millis(60)) {
+                std::thread::yield_now();
+            }
+        }
+
+        /// Looks at these paths, or at everything.
+        fn look(&mut self, place: &[&str]) -> Looked {
+            let paths: Vec<PathBuf> = place.iter().map(|path| self.root.join(path)).collect();
+            match place {
+                [] => self.shadow.look_all(),
+                _ => self.shadow.look(&paths),
+            }
+        }
+
+        /// Looks at all that a look has left for later; returns all changes.
+        fn follow(&mut self, mut looked: Looked) -> Vec<Difference> {
+            let mut changes = Vec::new();
+            while let Some(held) = looked.held.take() {
+                changes.append(&mut looked.changes);
+                looked = self
+                    .shadow
+                    .look(&held.paths.into_iter().collect::<Vec<_>>());
+            }
+            changes.append(&mut looked.changes);
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
+            changes
+        }
+
+        /// Compares the paths of changes, and their texts.
+        #[track_caller]
+        fn check(&self, changes: &[Difference], want: &[(&str, &str, &str)]) {
+            let text = |state: &FileState| state.text().unwrap_or_default().to_string();
+            let told = changes.iter().map(|change| {
+                let change = self.shadow.file_change(change, Attempt::One);
+                let change = change.expect("it can be read");
+                let path = change.path.strip_prefix(&self.root).expect("below it");
+                let path = path.display().to_string();
+                (path, text(&change.before), text(&change.after))
+            });
+            let told: Vec<(String, String, String)> = told.collect();
+            let told: Vec<(&str, &str, &str)> = told
+                .iter()
+                .map(|(path, before, after)| (&**path, &**before, &**after))
+                .collect();
+            assert_eq!(told, want);
+        }
+    }
+
+    fn shadow(folder: &tempfile::TempDir, quiescence: Quiescence) -> Shadow {
+        let limits = Limits::default();
+        let path = std::env::var_os("PATH").expect("a path");
+        let environment = Environment::from_variables([("PATH".into(), path)]);
+        let git = Git::new(environment, limits.file_bytes);
+        let store = Arc::new(Store::new(&folder.path().join("s"), limits));
+        let writers = Arc::new(Writers::new(quiescence));
+        Shadow::new(folder.path().join("p"), store, None, writers, git)
+    }
+
+    /// A look that does not wait for a system without descriptors.
+    fn impatient() -> Quiescence {
+        Quiescence {
+            after: Duration::ZERO,
+            patience: Duration::ZERO,
+        }
+    }
+
     #[test]
     fn what_an_exhausted_system_hides_is_reported_later() {
-        if std::env::var_os("ACP_TEST_ALONE").is_none() {
-            let mut alone = Command::new(std::env::current_exe().expect("this test"));
-            alone.args(["--exact", NAME]).env("ACP_TEST_ALONE", "1");
-            let output = alone.output().expect("it runs");
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success(), "{said}");
-            assert!(said.contains("1 passed"), "{said}");
+        if !is_alone("project::shadow::tests::what_an_exhausted_system_hides_is_reported_later") {
             return;
         }
         let (a, b) = (("a", "old\n", "new\n"), ("sub/b", "", "new\n"));
-        check_exhausted(&[], &[a, b]);
-        check_exhausted(&["a", "sub/b"], &[a, b]);
-        check_exhausted(&["sub"], &[b]);
-        check_exhausted(&["hidden"], &[]);
+        check_exhausted(&[], &[], &[a, b]);
+        check_exhausted(&["a", "sub/b"], &[], &[a, b]);
+        check_exhausted(&["sub"], &[], &[b]);
+        check_exhausted(&["hidden"], &[], &[]);
+        // Another look before the one that was left for later has all of that.
+        check_exhausted(&["sub"], &["a"], &[a, b]);
+        check_exhausted(&[], &["a"], &[a, b]);
     }
 
-    /// Looks at these paths, or at everything, while no file can be opened, and then at what that
-    /// look has left for later; compares the paths that have changed, and their texts.
+    /// Looks at these paths, or at everything, while no file can be opened, and then at `next` or at
+    /// what that look has left for later.
     #[track_caller]
-    fn check_exhausted(place: &[&str], want: &[(&str, &str, &str)]) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().join("p");
-        let put = |path: &str, text: &str| fs::write(root.join(path), text).expect("a file");
-        fs::create_dir_all(root.join("sub")).expect("a folder");
-        put(".gitignore", "hidden\n");
-        put("hidden", "mine\n");
-        put("a", "old\n");
-        let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
-        let mut shadow = Shadow::new(root.clone(), store, None, Arc::default(), no_git());
-        shadow.open(None, None);
-        put("a", "new\n");
-        put("sub/b", "new\n");
-        let paths: Vec<PathBuf> = place.iter().map(|path| root.join(path)).collect();
-        let mut looked = without_descriptors(|| match place {
-            [] => shadow.look_all(),
-            _ => shadow.look(&paths),
-        });
+    fn check_exhausted(place: &[&str], next: &[&str], want: &[(&str, &str, &str)]) {
+        let mut folder = Folder::new(Quiescence::default());
+        folder.shadow.open(None, None);
+        folder.put("a", "new\n");
+        folder.put("sub/b", "new\n");
+        let mut looked = with_descriptors(0, || folder.look(place));
         assert_eq!(looked.changes, [], "{place:?}");
-        let mut changes = Vec::new();
-        while let Some(held) = looked.held.take() {
-            changes.append(&mut looked.changes);
-            looked = shadow.look(&held.paths.into_iter().collect::<Vec<_>>());
+        if !next.is_empty() {
+            looked = folder.look(next);
         }
-        changes.append(&mut looked.changes);
-        let told = || {
-            changes
-                .iter()
-                .map(|it| shadow.file_change(it, Attempt::One))
-        };
-        let is_known = without_descriptors(|| told().any(|change| change.is_ok()));
-        assert!(!is_known, "{place:?}");
-        let text = |state: &FileState| state.text().unwrap_or_default().to_string();
-        let told = told().flatten().map(|change| {
-            let path = change.path.strip_prefix(&root).expect("below it");
-            let path = path.display().to_string();
-            (path, text(&change.before), text(&change.after))
-        });
-        let told: Vec<(String, String, String)> = told.collect();
-        let told: Vec<(&str, &str, &str)> = told
-            .iter()
-            .map(|(path, before, after)| (&**path, &**before, &**after))
-            .collect();
-        assert_eq!(told, want, "{place:?}");
+        let changes = folder.follow(looked);
+        let is_known = |change| folder.shadow.file_change(change, Attempt::One).is_ok();
+        assert!(!with_descriptors(0, || changes.iter().any(is_known)));
+        folder.check(&changes, want);
+    }
+
+    #[test]
+    fn what_existed_while_the_system_was_exhausted_is_not_new() {
+        let name = "project::shadow::tests::what_existed_while_the_system_was_exhausted_is_not_new";
+        if !is_alone(name) {
+            return;
+        }
+        let mut folder = Folder::new(impatient());
+        folder.shadow.open(None, None);
+        folder.put("sub/mine", "mine\n");
+        folder.settle("sub/mine");
+        let begun = reading::now();
+        let looked = with_descriptors(0, || folder.look(&["sub"]));
+        assert_eq!(folder.follow(looked), []);
+        folder.shadow.knows_all_until(begun);
+        folder.put("sub/new", "new\n");
+        let looked = folder.look(&["sub"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("sub/new", "", "new\n")]);
     }
 }
