@@ -28,12 +28,15 @@ pub fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-/// Returns whether an error says nothing about a file: the system has too few descriptors or too
-/// little memory now.
+/// Returns whether an error says nothing about a file or program: the system has too few descriptors
+/// or processes, or too little memory now.
 pub fn is_exhausted(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let errno = Errno::from_io_error(error);
-    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+    matches!(
+        errno,
+        Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM)
+    )
 }
 
 /// Returns the stamp of the file at `path`, following links; `None` if it does not exist.

@@ -293,9 +293,22 @@ pub(super) fn state(
     })
 }
 
-/// The system has too few descriptors or too little memory now.
+/// The system has too few descriptors or processes, or too little memory now.
 #[derive(Debug)]
 pub(super) struct Exhausted;
+
+impl Exhausted {
+    /// Returns the value of a result, or nothing if there is none, unless that is unknown now.
+    ///
+    /// # Errors
+    /// The system is exhausted.
+    pub(super) fn check<T>(result: io::Result<T>) -> Result<Option<T>, Self> {
+        match result {
+            Err(error) if is_exhausted(&error) => Err(Self),
+            result => Ok(result.ok()),
+        }
+    }
+}
 
 /// Whether an exhausted system is asked again later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use crate::guard::guarded;
 use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::{Level, Turns};
 use acp_core::spine::pending::{Token, reply};
-use acp_core::spine::project::{Checkpoint, FileChange};
+use acp_core::spine::project::Checkpoint;
 
 /// The place named in panic reports.
 const PLACE: &str = "a project";
@@ -54,6 +54,8 @@ pub(super) async fn run(
         keeper,
         store,
         wakeups: Wakeups::new(&root, git.clone(), &kit),
+        git,
+        is_tracked_known: false,
         held: None,
         is_copying: false,
         turns: Arc::default(),
@@ -61,7 +63,7 @@ pub(super) async fn run(
         kit,
     };
     let inbox = worker.kit.inbox.clone();
-    guarded(PLACE, &inbox, worker.open(git)).await;
+    guarded(PLACE, &inbox, worker.open()).await;
     loop {
         // Operations go first: a checkpoint covers pending notifications.
         tokio::select! {
@@ -88,6 +90,9 @@ struct Worker {
     keeper: Arc<Keeper>,
     store: Arc<Store>,
     wakeups: Wakeups,
+    git: Git,
+    /// Git has said which hidden files it tracks.
+    is_tracked_known: bool,
     /// Paths that the last look postponed.
     held: Option<PostponedPaths>,
     /// Contents are left to copy.
@@ -98,25 +103,59 @@ struct Worker {
 }
 
 impl Worker {
-    async fn open(&mut self, git: Git) {
-        let root = self.root.clone();
+    async fn open(&mut self) {
+        let (root, git) = (self.root.clone(), self.git.clone());
         let keeper = Arc::clone(&self.keeper);
-        let open = move |shadow: &mut Shadow| {
-            let (lease, left) = (keeper.lease(), keeper.left());
-            let looked = shadow.open(lease.as_ref().ok().cloned(), left.cut_turn());
+        let open = move |shadow: &mut Shadow, attempt: Attempt| {
+            let lease = keeper.lease();
+            let left = keeper.left();
             let tracked = git.tracked_although_ignored(&root);
-            shadow.include(tracked.clone());
+            if attempt == Attempt::One && tracked.is_err() {
+                return Err(Exhausted);
+            }
+            let looked = shadow.open(
+                lease.as_ref().ok().cloned(),
+                left.cut_turn(),
+                tracked.is_ok(),
+            );
+            let tracked = tracked.ok();
+            shadow.include(tracked.as_deref().unwrap_or_default(), Attempt::Last)?;
             let trouble = lease.err().or(shadow.keep().err());
             let is_copying = shadow.is_copying();
             let folders = shadow.folders().collect();
-            (folders, tracked, trouble, is_copying, looked, left)
+            Ok((folders, tracked, trouble, is_copying, looked, left))
         };
-        let open = self.on_shadow("opening a project", open).await;
-        let (folders, tracked, trouble, is_copying, looked, left) = open.unwrap_or_default();
+        let open = self.until_known("opening a project", open).await;
+        let open = open.and_then(Result::ok).unwrap_or_default();
+        let (folders, tracked, trouble, is_copying, looked, left) = open;
         self.is_copying = is_copying;
+        self.is_tracked_known = tracked.is_some();
         self.warn(trouble);
         self.take_over(left, looked).await;
+        let tracked = tracked.unwrap_or_default();
         self.wakeups.start(folders, tracked).await;
+    }
+
+    /// Asks git again which hidden files it tracks, unless it has said so.
+    async fn find_tracked(&mut self) {
+        if self.is_tracked_known {
+            return;
+        }
+        let (root, git) = (self.root.clone(), self.git.clone());
+        let ask = move |_: &mut Shadow| git.tracked_although_ignored(&root);
+        if let Some(Ok(tracked)) = self.on_shadow("asking git", ask).await {
+            self.is_tracked_known = true;
+            self.track(tracked).await;
+        }
+    }
+
+    /// Tracks and watches these files although rules hide them.
+    async fn track(&mut self, paths: Vec<PathBuf>) {
+        let known = paths.clone();
+        let include = move |shadow: &mut Shadow, attempt| shadow.include(&known, attempt);
+        self.until_known("reading files", include).await;
+        let fresh = self.wakeups.track(paths).await;
+        self.look(Where::At(fresh.into_iter().collect())).await;
     }
 
     /// Reports the reviews that earlier Neovims have left, with the changes since a turn that was
@@ -183,15 +222,10 @@ impl Worker {
                     true => self.changed().await,
                     false => Where::Everything,
                 };
+                self.find_tracked().await;
                 self.checkpoint(token, begun, place, turns).await;
             }
-            Operation::Track(paths) => {
-                let known = paths.clone();
-                let work = move |shadow: &mut Shadow| shadow.include(known);
-                self.on_shadow("reading files", work).await;
-                let fresh = self.wakeups.track(paths).await;
-                self.look(Where::At(fresh.into_iter().collect())).await;
-            }
+            Operation::Track(paths) => self.track(paths).await,
             Operation::Review(begun, ended) => self.wakeups.review(begun, ended),
         }
     }
@@ -219,6 +253,36 @@ impl Worker {
         let shadow = Arc::clone(&self.shadow);
         let work = move || work(&mut shadow.lock().unwrap_or_else(PoisonError::into_inner));
         self.kit.blocking(place, work).await
+    }
+
+    /// Repeats work on the shadow for a while as long as the system is exhausted; `None` if it
+    /// panicked.
+    async fn until_known<T: Send + 'static>(
+        &self,
+        place: &'static str,
+        work: impl Fn(&mut Shadow, Attempt) -> Result<T, Exhausted> + Send + Sync + 'static,
+    ) -> Option<Result<T, Exhausted>> {
+        let (work, begun) = (Arc::new(work), Instant::now());
+        let quiescence = self.kit.writers.quiescence();
+        let mut attempt = Attempt::One;
+        loop {
+            let work = Arc::clone(&work);
+            let done = self.on_shadow(place, move |shadow| work(shadow, attempt));
+            match done.await? {
+                Err(Exhausted) if attempt == Attempt::One => {
+                    tokio::time::sleep(quiescence.after).await;
+                    if begun.elapsed() >= quiescence.exhausted() {
+                        attempt = Attempt::Last;
+                    }
+                }
+                done => {
+                    if done.is_err() {
+                        self.warn(Some(exhausted(&self.root)));
+                    }
+                    return Some(done);
+                }
+            }
+        }
     }
 
     /// Looks, reports changes to the core, and updates the watches; `None` if it panicked.
@@ -275,37 +339,18 @@ impl Worker {
                 // The core is gone.
                 return Some(());
             };
-            let changes = self.read(part).await?;
+            let read = move |shadow: &mut Shadow, attempt| {
+                let changes = part.iter();
+                let changes = changes.map(|change| shadow.file_change(change, attempt));
+                changes.collect::<Result<Vec<_>, _>>()
+            };
+            let changes = self.until_known("reading what has changed", read).await?;
+            let changes = changes.unwrap_or_default();
             let root = self.root.clone();
             let event = Event::Project(ProjectEvent::Changed { root, changes });
             self.kit.inbox.send_with(event, permit);
         }
         Some(())
-    }
-
-    /// Reads the texts of changes, again and again for a while if the system is exhausted; `None` if
-    /// it panicked.
-    async fn read(&self, changes: Vec<Difference>) -> Option<Vec<FileChange>> {
-        let (changes, begun) = (Arc::new(changes), Instant::now());
-        let quiescence = self.kit.writers.quiescence();
-        loop {
-            let attempt = match begun.elapsed() < quiescence.exhausted() {
-                true => Attempt::One,
-                false => Attempt::Last,
-            };
-            let changes = Arc::clone(&changes);
-            let read = move |shadow: &mut Shadow| {
-                let changes = changes.iter();
-                let read = changes.map(|change| shadow.file_change(change, attempt));
-                read.collect::<Result<Vec<_>, _>>()
-            };
-            match self.on_shadow("reading what has changed", read).await? {
-                Ok(changes) => return Some(changes),
-                Err(Exhausted) => {
-                    tokio::time::sleep(quiescence.after).await;
-                }
-            }
-        }
     }
 
     /// Returns the scope of a look at a turn's beginning: what may have changed since the last look.
@@ -381,6 +426,7 @@ impl Worker {
         let keeper = Arc::clone(&self.keeper);
         if turns == Turns::Running {
             let noted = self.on_shadow("keeping a checkpoint", move |shadow| {
+                shadow.hold_lease(keeper.lease()?);
                 keeper.turns_run(&shadow.checkpoint()?)
             });
             return self.warn(noted.await.and_then(Result::err));
@@ -421,6 +467,14 @@ fn parts(changes: Vec<Difference>) -> Vec<Vec<Difference>> {
         }
     }
     parts
+}
+
+fn exhausted(root: &Path) -> String {
+    format!(
+        "Not all that is kept of {} could be read, because the system has no file descriptors, \
+         processes or memory left; end some programs, or raise `ulimit -n`, and restart Neovim.",
+        root.display()
+    )
 }
 
 fn failed(root: &Path) -> String {

@@ -7,7 +7,7 @@ mod ending;
 #[cfg(target_os = "linux")]
 pub(crate) mod exhausted;
 mod files;
-mod git;
+pub(crate) mod git;
 mod highlighting;
 mod history;
 mod mcp;

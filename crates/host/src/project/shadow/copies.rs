@@ -203,7 +203,7 @@ mod tests {
             ..Quiescence::default()
         }));
         let mut shadow = Shadow::new(root.clone(), store, None, writers, no_git());
-        shadow.open(None, None);
+        shadow.open(None, None, true);
         Folder {
             shadow,
             root,
@@ -239,7 +239,8 @@ mod tests {
     fn files_are_copied_slice_by_slice_and_a_tracked_one_at_once() {
         let mut folder = open();
         let last = folder.path(COUNT - 1);
-        folder.shadow.include(vec![last]);
+        let included = folder.shadow.include(&[last], Attempt::One);
+        assert!(included.is_ok());
         for number in [0, COUNT - 2, COUNT - 1] {
             fs::write(folder.path(number), "new").expect("a file");
         }

@@ -120,8 +120,13 @@ impl Shadow {
 
     /// Accepts the current state; the checkpoint of an earlier Neovim saves reading unchanged
     /// files. `cut` is the state at the beginning of a turn that was cut: the changes since then are
-    /// returned.
-    pub(super) fn open(&mut self, lease: Option<Arc<Lease>>, cut: Option<Entries>) -> Looked {
+    /// returned. If it is unknown which hidden files git tracks, known ones stay known.
+    pub(super) fn open(
+        &mut self,
+        lease: Option<Arc<Lease>>,
+        cut: Option<Entries>,
+        is_tracked_known: bool,
+    ) -> Looked {
         self.lease = lease;
         self.has_git = self.root.real().join(".git/HEAD").is_file();
         {
@@ -141,6 +146,9 @@ impl Shadow {
             }
             None => Reporting::Off,
         };
+        if !is_tracked_known {
+            self.included.extend(self.entries.keys().cloned());
+        }
         let looked = self.look_at_all(reporting);
         if self.has_many_to_copy() {
             self.find_in_git();
@@ -224,7 +232,10 @@ impl Shadow {
     }
 
     /// Tracks these files in their current state although rules hide them.
-    pub(super) fn include(&mut self, paths: Vec<PathBuf>) {
+    ///
+    /// # Errors
+    /// It is unknown now whether rules hide them, and it is not the last attempt.
+    pub(super) fn include(&mut self, paths: &[PathBuf], attempt: Attempt) -> Result<(), Exhausted> {
         let paths: Vec<PathBuf> = paths
             .iter()
             .filter_map(|path| self.root.key(path))
@@ -236,17 +247,30 @@ impl Shadow {
             is_hidden && !self.entries.contains_key(path)
         };
         let new: Vec<PathBuf> = paths.iter().filter(|path| is_new(path)).cloned().collect();
+        if rules.are_exhausted() {
+            if attempt == Attempt::One {
+                return Err(Exhausted);
+            }
+            // A hidden file that the next look finds is not new.
+            self.gaps.unseen.push(PathBuf::new());
+        }
         self.included.extend(paths.iter().cloned());
         if !new.is_empty() {
             let folders = RealFolders::default();
             self.update(Scan::default(), &new, &mut rules, folders, Reporting::Off);
         }
         self.copy_first(&paths);
+        Ok(())
     }
 
     /// Returns the walked folders, including the root, as the core spells them.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         self.folders.iter().map(|folder| self.root.spelled(folder))
+    }
+
+    /// Names the lease on the project if there was none when it was opened.
+    pub(super) fn hold_lease(&mut self, lease: Arc<Lease>) {
+        self.lease.get_or_insert(lease);
     }
 
     /// Stores the state of all files as a checkpoint.
@@ -411,15 +435,17 @@ mod tests {
     use super::*;
     use crate::Environment;
     use crate::project::limits::Limits;
+    use crate::project::manifest::What;
     use crate::quiescence::Quiescence;
     use crate::tests::exhausted::{is_alone, with_descriptors};
+    use crate::tests::git::git;
     use acp_core::spine::project::FileState;
 
     /// The shadow of a folder with a hidden file.
     struct Folder {
         shadow: Shadow,
         root: PathBuf,
-        _folder: tempfile::TempDir,
+        folder: tempfile::TempDir,
     }
 
     impl Folder {
@@ -430,7 +456,7 @@ mod tests {
             let this = Self {
                 shadow: shadow(&folder, quiescence),
                 root,
-                _folder: folder,
+                folder,
             };
             this.put(".gitignore", "hidden\n");
             this.put("hidden", "mine\n");
@@ -532,7 +558,7 @@ mod tests {
     #[track_caller]
     fn check_exhausted(place: &[&str], next: &[&str], want: &[(&str, &str, &str)]) {
         let mut folder = Folder::new(Quiescence::default());
-        folder.shadow.open(None, None);
+        folder.shadow.open(None, None, true);
         folder.put("a", "new\n");
         folder.put("sub/b", "new\n");
         let mut looked = with_descriptors(0, || folder.look(place));
@@ -553,7 +579,7 @@ mod tests {
             return;
         }
         let mut folder = Folder::new(impatient());
-        folder.shadow.open(None, None);
+        folder.shadow.open(None, None, true);
         folder.put("sub/mine", "mine\n");
         folder.settle("sub/mine");
         let begun = reading::now();
@@ -564,5 +590,80 @@ mod tests {
         let looked = folder.look(&["sub"]);
         let changes = folder.follow(looked);
         folder.check(&changes, &[("sub/new", "", "new\n")]);
+    }
+
+    #[test]
+    fn a_hidden_file_that_is_opened_while_the_system_is_exhausted_is_not_new() {
+        let name = "a_hidden_file_that_is_opened_while_the_system_is_exhausted_is_not_new";
+        if !is_alone(&format!("project::shadow::tests::{name}")) {
+            return;
+        }
+        let mut folder = Folder::new(impatient());
+        folder.settle("hidden");
+        folder.shadow.open(None, None, true);
+        let hidden = [folder.root.join("hidden")];
+        let shadow = &mut folder.shadow;
+        let included = with_descriptors(0, || shadow.include(&hidden, Attempt::One));
+        assert!(included.is_err(), "it is tried again");
+        let included = with_descriptors(0, || shadow.include(&hidden, Attempt::Last));
+        assert!(included.is_ok());
+        let looked = folder.look(&["hidden"]);
+        assert_eq!(folder.follow(looked), []);
+        folder.put("hidden", "new\n");
+        let looked = folder.look(&["hidden"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("hidden", "mine\n", "new\n")]);
+    }
+
+    #[test]
+    fn what_git_tracks_stays_known_while_git_cannot_be_started() {
+        let name =
+            "project::shadow::tests::what_git_tracks_stays_known_while_git_cannot_be_started";
+        if !is_alone(name) {
+            return;
+        }
+        let mut folder = Folder::new(impatient());
+        git(&folder.root, &["init", "--quiet"]);
+        git(&folder.root, &["add", "--force", "hidden"]);
+        let tracked = |folder: &Folder| folder.shadow.git.tracked_although_ignored(&folder.root);
+        let unknown = with_descriptors(0, || tracked(&folder));
+        assert!(unknown.is_err(), "{unknown:?}");
+        let known = tracked(&folder).expect("git runs");
+        assert_eq!(known, [folder.root.join("hidden")]);
+        folder.shadow.open(None, None, true);
+        let included = folder.shadow.include(&known, Attempt::One);
+        assert!(included.is_ok() && folder.shadow.keep().is_ok());
+        // The next Neovim.
+        folder.shadow = shadow(&folder.folder, impatient());
+        folder.shadow.open(None, None, false);
+        folder.put("hidden", "new\n");
+        let looked = folder.look(&[]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("hidden", "mine\n", "new\n")]);
+    }
+
+    #[test]
+    fn what_git_holds_is_not_lost_while_git_cannot_be_started() {
+        let name = "project::shadow::tests::what_git_holds_is_not_lost_while_git_cannot_be_started";
+        if !is_alone(name) {
+            return;
+        }
+        for count in 0..16 {
+            let mut folder = Folder::new(Quiescence::default());
+            git(&folder.root, &["init", "--quiet"]);
+            folder.settle("a");
+            git(&folder.root, &["add", "a"]);
+            folder.shadow.open(None, None, true);
+            let known = folder.shadow.entries.get_mut(Path::new("a"));
+            known.expect("known").what = What::Later;
+            folder.shadow.find_in_git();
+            let known = &folder.shadow.entries[Path::new("a")];
+            assert!(matches!(known.what, What::Git(_)), "{known:?}");
+            folder.put("a", "new\n");
+            folder.settle("a");
+            let looked = with_descriptors(count, || folder.look(&["a"]));
+            let changes = folder.follow(looked);
+            folder.check(&changes, &[("a", "old\n", "new\n")]);
+        }
     }
 }
