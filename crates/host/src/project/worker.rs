@@ -108,19 +108,19 @@ impl Worker {
         let keeper = Arc::clone(&self.keeper);
         let open = move |shadow: &mut Shadow, attempt: Attempt| {
             let lease = keeper.lease();
-            let left = keeper.left();
+            let left = keeper.left().and_then(|left| Ok((left.cut_turn()?, left)));
             let tracked = git.tracked_although_ignored(&root);
-            if attempt == Attempt::One && tracked.is_err() {
+            if attempt == Attempt::One && (left.is_err() || tracked.is_err()) {
                 return Err(Exhausted);
             }
-            let looked = shadow.open(
-                lease.as_ref().ok().cloned(),
-                left.cut_turn(),
-                tracked.is_ok(),
-            );
+            // What was left stays for the next Neovim if it cannot be read.
+            let left_is_unknown = left.is_err();
+            let (cut, left) = left.unwrap_or_default();
+            let looked = shadow.open(lease.as_ref().ok().cloned(), cut, tracked.is_ok());
             let tracked = tracked.ok();
             shadow.include(tracked.as_deref().unwrap_or_default(), Attempt::Last)?;
-            let trouble = lease.err().or(shadow.keep().err());
+            let unknown = left_is_unknown.then(|| exhausted(&root));
+            let trouble = unknown.or(lease.err()).or(shadow.keep().err());
             let is_copying = shadow.is_copying();
             let folders = shadow.folders().collect();
             Ok((folders, tracked, trouble, is_copying, looked, left))
@@ -172,19 +172,19 @@ impl Worker {
             held = looked.held;
         }
         let keeper = Arc::clone(&self.keeper);
-        let taken = self.on_shadow("taking over reviews", move |shadow| {
+        let take_over = move |shadow: &mut Shadow, _| {
             let changes = changes.iter();
-            let changes = changes.map(|change| shadow.file_change(change, Attempt::Last));
-            keeper.take_over(left, changes.flatten().collect())
-        });
-        match taken.await {
-            Some(Ok(files)) if !files.is_empty() => {
+            let changes = changes.map(|change| shadow.file_change(change, Attempt::One));
+            keeper.take_over(&left, changes.collect::<Result<_, _>>()?)
+        };
+        match self.until_known("taking over reviews", take_over).await {
+            Some(Ok(Ok(files))) if !files.is_empty() => {
                 let root = self.root.clone();
                 self.kit
                     .inbox
                     .send(Event::Project(ProjectEvent::ReviewsKept { root, files }));
             }
-            Some(Err(why)) => self.warn(Some(why)),
+            Some(Ok(Err(why))) => self.warn(Some(why)),
             _ => {}
         }
     }

@@ -294,7 +294,7 @@ fn tracked_files_are_known_once_git_can_be_started() {
     });
     work.git("", &["init", "-q"]);
     work.git("", &["add", "-f", "a"]);
-    work.settle("a");
+    work.settle(".git/config");
     with_descriptors(0, || work.opened());
     assert_eq!(work.changes(), [""; 0]);
     work.file("a", "one");
