@@ -28,6 +28,17 @@ pub fn is_missing(error: &io::Error) -> bool {
     )
 }
 
+/// Returns whether an error says nothing about a file or program: the system has too few descriptors
+/// or processes, or too little memory now.
+pub fn is_exhausted(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = Errno::from_io_error(error);
+    matches!(
+        errno,
+        Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM)
+    )
+}
+
 /// Returns the stamp of the file at `path`, following links; `None` if it does not exist.
 pub fn stamp(path: &Path) -> Option<Stamp> {
     path.metadata().ok().as_ref().map(stamp_of)

@@ -36,6 +36,12 @@ impl Default for Quiescence {
 }
 
 impl Quiescence {
+    /// Returns how long an exhausted system is asked again: by then, what is missing counts as
+    /// unreadable.
+    pub(super) fn exhausted(self) -> Duration {
+        self.patience * 5
+    }
+
     /// Returns the time left to wait for a file last modified at `modified`; `None` if it is
     /// quiescent.
     ///

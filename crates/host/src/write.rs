@@ -153,10 +153,16 @@ pub(super) fn write(
         held => held.map_err(failed)?,
     };
     let file = held.file();
-    let done = match own_stamp(&file) {
-        stamp if stamp != over => Err(WriteError::Stale),
-        _ => write_bytes(&file, &bytes)
-            .map_err(|refusal| WriteError::Failed(held.named(&refusal.words(path, "written")))),
+    let written = own_stamp(&file).and_then(|stamp| match stamp == over {
+        true => write_bytes(&file, &bytes).map(|()| true),
+        false => Ok(false),
+    });
+    let done = match written {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(WriteError::Stale),
+        Err(refusal) => Err(WriteError::Failed(
+            held.named(&refusal.words(path, "written")),
+        )),
     };
     match done {
         Ok(()) => Ok(acp_edge::paths::stamp(&file)),
@@ -167,10 +173,13 @@ pub(super) fn write(
     }
 }
 
-/// Returns the stamp of a file that is no link.
-fn own_stamp(file: &Path) -> Option<Stamp> {
-    let meta = fs::symlink_metadata(file).ok()?;
-    Some(acp_edge::paths::stamp_of(&meta))
+/// Returns the stamp of a file that is no link; `None` if it does not exist.
+fn own_stamp(file: &Path) -> Result<Option<Stamp>, Refusal> {
+    match fs::symlink_metadata(file) {
+        Ok(meta) => Ok(Some(acp_edge::paths::stamp_of(&meta))),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Encodes a text.

@@ -4,6 +4,7 @@
 //! project at the same time.
 
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +18,7 @@ const SUFFIX: &str = ".manifest";
 
 /// Returns the latest complete checkpoint of a root (with links resolved) and its path.
 pub(super) fn last(store: &Store, real: &Path) -> Option<(PathBuf, Entries)> {
-    let mut all = all(&folder(store, real));
+    let mut all = all(&folder(store, real)).unwrap_or_default();
     while let Some(path) = all.pop() {
         let bytes = fs::read(&path).ok();
         if let Some(entries) = bytes.as_deref().and_then(decode) {
@@ -51,13 +52,19 @@ pub(super) fn freshen(path: &Path) -> bool {
 }
 
 /// Returns a project's checkpoints, oldest first.
-pub(super) fn all(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let is_one = |path: &PathBuf| path.as_os_str().as_bytes().ends_with(SUFFIX.as_bytes());
-    let mut all: Vec<PathBuf> = paths.filter(is_one).collect();
+///
+/// # Errors
+/// The folder cannot be listed.
+pub(super) fn all(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.as_os_str().as_bytes().ends_with(SUFFIX.as_bytes()) {
+            all.push(path);
+        }
+    }
     all.sort();
-    all
+    Ok(all)
 }
 
 /// Returns the folder that contains the projects' folders.

@@ -1,12 +1,14 @@
 //! Versions of the files under review in the user's repositories.
 //!
 //! Invariant: a file in a repository is reported when its review begins, and after that only when
-//! its version in the index or HEAD changes.
+//! its version in the index or HEAD changes. A version whose content git has not answered is asked
+//! for again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, Oid, Repository, Versions};
+use super::reading::Exhausted;
 use acp_core::spine::project::Committed;
 
 /// The files under review and their reported versions.
@@ -30,9 +32,16 @@ impl Reviews {
         }
     }
 
-    /// Queries the repositories about the files under review, and returns the changes to report.
-    /// Each file has the number of its review.
-    pub(super) fn ask(&mut self, asked: &BTreeMap<PathBuf, u64>) -> Vec<Committed> {
+    /// Queries the repositories about the files under review, and adds the changes to report to
+    /// `news`. Each file has the number of its review.
+    ///
+    /// # Errors
+    /// Git cannot be started now.
+    pub(super) fn ask(
+        &mut self,
+        asked: &BTreeMap<PathBuf, u64>,
+        news: &mut Vec<Committed>,
+    ) -> Result<(), Exhausted> {
         self.repositories.clear();
         for path in asked.keys() {
             if let Some((repository, inside)) = Repository::of(path) {
@@ -42,13 +51,12 @@ impl Reviews {
         }
         self.reported
             .retain(|path, (review, _)| asked.get(path) == Some(review));
-        self.signals.clear();
-        let mut news = Vec::new();
+        let mut signals = BTreeSet::new();
         for (repository, files) in &self.repositories {
             // Collected before the versions: a later change then shows in a watched file.
-            self.signals.extend(self.git.signals(repository));
+            signals.extend(self.git.signals(repository)?);
             let inside: BTreeSet<PathBuf> = files.keys().cloned().collect();
-            let mut versions = self.git.versions(repository, &inside);
+            let mut versions = self.git.versions(repository, &inside)?;
             versions.retain(|inside, now| {
                 let paths = files.get(inside).into_iter().flatten();
                 paths
@@ -57,14 +65,21 @@ impl Reviews {
             });
             let of = |versions: &Versions| [versions.index.clone(), versions.head.clone()];
             let oids: BTreeSet<Oid> = versions.values().flat_map(of).flatten().collect();
-            let contents = self.git.contents(repository, &oids);
+            let contents = self.git.contents(repository, &oids)?;
             for (inside, versions) in versions {
-                let content = |oid: &Option<Oid>| oid.as_ref().and_then(|oid| contents.get(oid));
+                let content = |oid: &Option<Oid>| match oid {
+                    Some(oid) => contents.get(oid).cloned(),
+                    None => Some(None),
+                };
+                let contents = content(&versions.index).zip(content(&versions.head));
+                let Some((index, head)) = contents else {
+                    continue;
+                };
                 for path in files.get(&inside).into_iter().flatten() {
                     news.push(Committed {
                         path: path.clone(),
-                        index: content(&versions.index).cloned(),
-                        head: content(&versions.head).cloned(),
+                        index: index.clone(),
+                        head: head.clone(),
                     });
                     if let Some(review) = asked.get(path) {
                         let reported = (*review, versions.clone());
@@ -73,11 +88,54 @@ impl Reviews {
                 }
             }
         }
-        news
+        self.signals = signals;
+        Ok(())
     }
 
     /// Returns the files whose change means that a new query is needed.
     pub(super) fn signals(&self) -> impl Iterator<Item = &Path> {
         self.signals.iter().map(PathBuf::as_path)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::Environment;
+    use crate::tests::exhausted::{is_alone, with_descriptors};
+    use crate::tests::git::git;
+    use acp_core::spine::event::DiskText;
+
+    #[test]
+    fn a_version_is_not_missing_because_git_cannot_be_started() {
+        if !is_alone(
+            "project::committed::tests::a_version_is_not_missing_because_git_cannot_be_started",
+        ) {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a");
+        std::fs::write(&file, "one\n").expect("a file");
+        git(folder.path(), &["init", "--quiet"]);
+        git(folder.path(), &["add", "a"]);
+        git(folder.path(), &["commit", "--quiet", "-m", "first"]);
+        let path = std::env::var_os("PATH").expect("a path");
+        let environment = Environment::from_variables([("PATH".into(), path)]);
+        let asked = BTreeMap::from([(file.clone(), 1)]);
+        let text = |version: &Option<DiskText>| version.as_ref().map(|it| it.text.to_string());
+        for count in 0..12 {
+            let mut reviews = Reviews::new(Git::new(environment.clone(), 1 << 20));
+            let mut news = Vec::new();
+            let done = with_descriptors(count, || reviews.ask(&asked, &mut news));
+            if done.is_err() {
+                assert_eq!(news, [], "with {count} descriptors");
+                assert!(reviews.ask(&asked, &mut news).is_ok());
+            }
+            let [file] = &news[..] else {
+                panic!("{news:?} with {count} descriptors");
+            };
+            let one = Some("one\n".to_owned());
+            assert_eq!((text(&file.index), text(&file.head)), (one.clone(), one));
+        }
     }
 }

@@ -51,7 +51,10 @@ impl Gaps {
             parts.push(format!(
                 "{} folders cannot be read, for example {}; check their permissions",
                 self.unseen.len(),
-                first.display()
+                match first.as_os_str().is_empty() {
+                    true => root.to_string(),
+                    false => first.display().to_string(),
+                }
             ));
         }
         if let Some(trouble) = &self.trouble {

@@ -21,6 +21,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use super::reading::Exhausted;
 use crate::Environment;
 use crate::command::tool;
 use acp_core::spine::event::DiskText;
@@ -88,9 +89,12 @@ impl Git {
 
     /// Returns the ignored files below `root` that the repository tracks, as absolute paths spelled
     /// like `root`; empty without git or a repository.
-    pub(super) fn tracked_although_ignored(&self, root: &Path) -> Vec<PathBuf> {
+    ///
+    /// # Errors
+    /// Git cannot be started now.
+    pub(super) fn tracked_although_ignored(&self, root: &Path) -> Result<Vec<PathBuf>, Exhausted> {
         if Repository::above(&acp_edge::paths::resolved(root)).is_none() {
-            return vec![];
+            return Ok(vec![]);
         }
         let args = [
             "ls-files",
@@ -99,43 +103,48 @@ impl Git {
             "--ignored",
             "--exclude-standard",
         ];
-        let listed = self.ask(root, &args).unwrap_or_default();
+        let listed = Exhausted::check(self.ask(root, &args))?.unwrap_or_default();
         let names = listed.split(|&b| b == 0).filter(|name| !name.is_empty());
-        names
-            .map(|name| root.join(OsStr::from_bytes(name)))
-            .collect()
+        let paths = names.map(|name| root.join(OsStr::from_bytes(name)));
+        Ok(paths.collect())
     }
 
     /// Returns git's own files that change with the index, HEAD or the branch.
-    pub(super) fn signals(&self, repository: &Repository) -> BTreeSet<PathBuf> {
+    ///
+    /// # Errors
+    /// Git cannot be started now.
+    pub(super) fn signals(&self, repository: &Repository) -> Result<BTreeSet<PathBuf>, Exhausted> {
         let mut names = vec!["index".to_owned(), "HEAD".to_owned()];
         // With these, a branch has no separate file.
         names.extend(["packed-refs".to_owned(), "reftable/tables.list".to_owned()]);
         let folder = &repository.folder;
         // A detached HEAD has no branch.
-        if let Some(branch) = self.ask(folder, &["symbolic-ref", "--quiet", "HEAD"])
+        let branch = self.ask(folder, &["symbolic-ref", "--quiet", "HEAD"]);
+        if let Some(branch) = Exhausted::check(branch)?
             && let Ok(branch) = String::from_utf8(branch)
         {
             names.push(branch.trim_end_matches('\n').to_owned());
         }
         let mut args = vec!["rev-parse"];
         args.extend(names.iter().flat_map(|name| ["--git-path", name]));
-        let printed = self.ask(folder, &args).unwrap_or_default();
+        let printed = Exhausted::check(self.ask(folder, &args))?.unwrap_or_default();
         let paths = printed
             .split(|&b| b == b'\n')
             .filter(|path| !path.is_empty());
-        paths
-            .map(|path| folder.join(OsStr::from_bytes(path)))
-            .collect()
+        let paths = paths.map(|path| folder.join(OsStr::from_bytes(path)));
+        Ok(paths.collect())
     }
 
     /// Returns the versions of files in the index and HEAD, by path inside the repository; files
     /// without an answer are missing.
+    ///
+    /// # Errors
+    /// Git cannot be started now.
     pub(super) fn versions(
         &self,
         repository: &Repository,
         files: &BTreeSet<PathBuf>,
-    ) -> BTreeMap<PathBuf, Versions> {
+    ) -> Result<BTreeMap<PathBuf, Versions>, Exhausted> {
         // A line feed would end the query.
         let files = files
             .iter()
@@ -148,8 +157,9 @@ impl Git {
         };
         let both = |file: &&PathBuf| [question(":0:./", file), question("HEAD:./", file)];
         let questions: Vec<Vec<u8>> = files.iter().flat_map(both).collect();
-        let Some(mut cat_file) = self.cat_file(repository, "--batch-check", questions) else {
-            return BTreeMap::new();
+        let cat_file = self.cat_file(repository, "--batch-check", questions);
+        let Some(mut cat_file) = Exhausted::check(cat_file)? else {
+            return Ok(BTreeMap::new());
         };
         let mut versions = BTreeMap::new();
         for file in files {
@@ -159,40 +169,55 @@ impl Git {
             let [index, head] = [index, head].map(|blob| blob.map(|blob| blob.oid));
             versions.insert(file.clone(), Versions { index, head });
         }
-        versions
+        Ok(versions)
     }
 
-    /// Returns contents of a repository, except those above the size limit.
+    /// Returns contents of a repository, `None` for those above the size limit; those without an
+    /// answer are missing.
+    ///
+    /// # Errors
+    /// Git cannot be started now.
     pub(super) fn contents(
         &self,
         repository: &Repository,
         oids: &BTreeSet<Oid>,
-    ) -> HashMap<Oid, DiskText> {
+    ) -> Result<HashMap<Oid, Option<DiskText>>, Exhausted> {
         let questions = oids.iter().map(|oid| oid.0.clone().into_bytes()).collect();
-        let Some(mut cat_file) = self.cat_file(repository, "--batch", questions) else {
-            return HashMap::new();
+        let cat_file = self.cat_file(repository, "--batch", questions);
+        let Some(mut cat_file) = Exhausted::check(cat_file)? else {
+            return Ok(HashMap::new());
         };
         let mut contents = HashMap::new();
-        for _ in oids {
+        for oid in oids {
             let Ok(blob) = cat_file.answer() else { break };
-            let Some(blob) = blob else { continue };
+            let Some(blob) = blob else {
+                contents.insert(oid.clone(), None);
+                continue;
+            };
             let Ok(bytes) = cat_file.content(blob.bytes, self.cap) else {
                 break;
             };
-            if let Some(bytes) = bytes {
+            let content = bytes.map(|bytes| {
                 let (format, text) = Format::decode(&bytes);
-                contents.insert(blob.oid, DiskText { text, format });
-            }
+                DiskText { text, format }
+            });
+            contents.insert(blob.oid, content);
         }
-        contents
+        Ok(contents)
     }
 
-    /// Returns git's output; `None` if git is missing or failed.
-    pub(super) fn ask(&self, folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
-        let mut command = self.command(folder)?;
+    /// Returns git's output.
+    ///
+    /// # Errors
+    /// Git is missing, cannot be started, or failed.
+    pub(super) fn ask(&self, folder: &Path, args: &[&str]) -> io::Result<Vec<u8>> {
+        let mut command = self.command(folder).ok_or(io::ErrorKind::NotFound)?;
         command.args(args).stdin(Stdio::null());
-        let output = command.output().ok()?;
-        output.status.success().then_some(output.stdout)
+        let output = command.output()?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(io::Error::other("git failed")),
+        }
     }
 
     fn cat_file(
@@ -200,7 +225,7 @@ impl Git {
         repository: &Repository,
         mode: &str,
         questions: Vec<Vec<u8>>,
-    ) -> Option<CatFile> {
+    ) -> io::Result<CatFile> {
         self.cat_file_in(&repository.folder, mode, questions)
     }
 
@@ -209,10 +234,10 @@ impl Git {
         folder: &Path,
         mode: &str,
         questions: Vec<Vec<u8>>,
-    ) -> Option<CatFile> {
-        let mut command = self.command(folder)?;
+    ) -> io::Result<CatFile> {
+        let mut command = self.command(folder).ok_or(io::ErrorKind::NotFound)?;
         command.args(["cat-file", mode]).stdin(Stdio::piped());
-        CatFile::start(command, questions).ok()
+        CatFile::start(command, questions)
     }
 
     pub(super) fn command(&self, folder: &Path) -> Option<Command> {

@@ -95,8 +95,7 @@ impl Git {
     }
 
     fn read_index(&self, folder: &Path) -> io::Result<Vec<Indexed>> {
-        let place = self.ask(folder, &["rev-parse", "--git-path", "index"]);
-        let place = place.ok_or(io::ErrorKind::NotFound)?;
+        let place = self.ask(folder, &["rev-parse", "--git-path", "index"])?;
         let place = folder.join(OsStr::from_bytes(place.trim_ascii_end()));
         // Before the index is read: a younger one would hide that a file is as young as its entry.
         let written = fs::metadata(place)?;
@@ -162,8 +161,8 @@ impl Git {
         let mut cat_file = self.cat_file_in(folder, "--batch", questions.collect());
         (0..objects.len()).map(move |_| {
             let content = match &mut cat_file {
-                Some(cat_file) => self.content(cat_file),
-                None => Err(io::ErrorKind::NotFound.into()),
+                Ok(cat_file) => self.content(cat_file),
+                Err(error) => Err(again(error)),
             };
             content
                 .map_err(Loss::Io)
@@ -204,6 +203,12 @@ impl Git {
             false => Err(io::Error::other("git failed")),
         }
     }
+}
+
+/// Returns the same error.
+fn again(error: &io::Error) -> io::Error {
+    let raw = error.raw_os_error().map(io::Error::from_raw_os_error);
+    raw.unwrap_or_else(|| error.kind().into())
 }
 
 /// Starts to write a process's input and returns its output.

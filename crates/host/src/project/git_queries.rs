@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch::{Receiver, Sender};
 
@@ -15,6 +16,9 @@ use super::watch::Watch;
 use crate::Kit;
 use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::Level;
+
+/// How long to wait until git is queried again that could not be started.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The files under review, each with a number of its own: that of its review.
 #[derive(Debug, Default)]
@@ -81,15 +85,18 @@ impl Task {
         }
     }
 
-    /// Queries git and reports new versions; returns whether watches were added.
+    /// Queries git and reports new versions; returns whether it must be queried again: watches were
+    /// added, or it could not be started.
     async fn ask(&self, asked: Arc<BTreeMap<PathBuf, u64>>) -> bool {
         let (reviews, watch) = (Arc::clone(&self.reviews), Arc::clone(&self.watch));
         let work = move || {
             let mut reviews = reviews.lock().unwrap_or_else(PoisonError::into_inner);
-            let files = reviews.ask(&asked);
-            (files, lock(&watch).listen(reviews.signals()), asked.len())
+            let mut files = Vec::new();
+            let done = reviews.ask(&asked, &mut files);
+            let placed = lock(&watch).listen(reviews.signals());
+            (files, done, placed, asked.len())
         };
-        let Some((files, placed, asked)) = self.kit.blocking("asking git", work).await else {
+        let Some((files, done, placed, asked)) = self.kit.blocking("asking git", work).await else {
             return false;
         };
         let news = files.len();
@@ -109,6 +116,9 @@ impl Task {
                 .inbox
                 .send(Event::Project(ProjectEvent::WatchLimited { root, why }));
         }
-        placed.any
+        if done.is_err() {
+            tokio::time::sleep(AGAIN).await;
+        }
+        placed.any || done.is_err()
     }
 }

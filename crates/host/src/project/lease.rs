@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use super::reading::now;
+use super::reading::{Exhausted, now};
 use super::store::make_private;
 use crate::locked::Locked;
 
@@ -133,20 +133,25 @@ fn name_of(checkpoint: &Path) -> Option<String> {
     Some(name.to_str()?.to_owned())
 }
 
-/// Returns what a lease states; nothing if it cannot be read.
-fn terms(mut file: &File) -> Terms {
+/// Returns what a lease states; nothing if it is damaged.
+///
+/// # Errors
+/// It cannot be read.
+fn terms(mut file: &File) -> io::Result<Terms> {
     let mut bytes = Vec::new();
-    let read = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
     let mut all = serde_json::Deserializer::from_slice(&bytes).into_iter();
     let first = all.next().and_then(Result::ok);
-    first.filter(|_| read.is_ok()).unwrap_or_default()
+    Ok(first.unwrap_or_default())
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         let terms = self.terms.get_mut();
         let is_cut = terms.unwrap_or_else(PoisonError::into_inner).turn.is_some();
-        if !is_cut && !self.reviews().exists() {
+        let has_none = matches!(self.reviews().try_exists(), Ok(false));
+        if !is_cut && has_none {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -156,7 +161,8 @@ impl Drop for Lease {
 #[derive(Debug)]
 pub(super) struct Ended {
     path: PathBuf,
-    lock: Locked,
+    terms: Terms,
+    _lock: Locked,
 }
 
 impl Ended {
@@ -166,52 +172,82 @@ impl Ended {
 
     /// Returns the turn that ran when its Neovim ended.
     pub(super) fn cut_turn(&self) -> Option<CutTurn> {
-        let terms = terms(&self.lock);
+        let turn = self.terms.turn.as_ref()?;
         Some(CutTurn {
-            checkpoint: self.path.with_file_name(terms.turn?),
-            ended: terms.ended.map(i128::from),
+            checkpoint: self.path.with_file_name(turn),
+            ended: self.terms.ended.map(i128::from),
         })
     }
 
     /// Removes everything it has left.
-    pub(super) fn forget(self) {
+    pub(super) fn forget(&self) {
         let _ = fs::remove_file(self.reviews());
         let _ = fs::remove_file(&self.path);
     }
 }
 
 /// Returns the ended leases in a project's folder, oldest first.
-pub(super) fn ended(folder: &Path) -> Vec<Ended> {
-    let over = |path: PathBuf| {
-        let file = File::open(&path).ok()?;
-        let lock = Locked::new(file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Ended { path, lock })
-    };
-    leases(folder).into_iter().filter_map(over).collect()
+///
+/// # Errors
+/// The system is exhausted; those that cannot be read for another reason are left out.
+pub(super) fn ended(folder: &Path) -> Result<Vec<Ended>, Exhausted> {
+    let mut ended = Vec::new();
+    for path in Exhausted::check(leases(folder))?.unwrap_or_default() {
+        let Some(file) = Exhausted::check(File::open(&path))? else {
+            continue;
+        };
+        let Ok(lock) = Locked::new(file, FlockOperation::NonBlockingLockExclusive) else {
+            continue;
+        };
+        if let Some(terms) = Exhausted::check(terms(&lock))? {
+            let _lock = lock;
+            ended.push(Ended { path, terms, _lock });
+        }
+    }
+    Ok(ended)
 }
 
 /// Returns the checkpoints that running Neovims build on, and those at the beginning of turns that
 /// ran when their Neovim ended.
-pub(super) fn built_upon(folder: &Path) -> Vec<PathBuf> {
-    let named = |path: PathBuf| {
-        let file = File::open(&path).ok()?;
-        let copy = file.try_clone().ok()?;
-        let is_over = Locked::new(copy, FlockOperation::NonBlockingLockShared).is_ok();
-        let Terms {
-            checkpoint, turn, ..
-        } = terms(&file);
-        let checkpoint = checkpoint.filter(|_| !is_over);
-        Some(checkpoint.into_iter().chain(turn))
-    };
-    let named = leases(folder).into_iter().filter_map(named).flatten();
-    named.map(|name| folder.join(name)).collect()
+///
+/// # Errors
+/// A lease cannot be read, so it is unknown.
+pub(super) fn built_upon(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut named = Vec::new();
+    for path in leases(folder)? {
+        let Some(file) = unless_closed(File::open(&path))? else {
+            continue;
+        };
+        let is_over = Locked::new(file.try_clone()?, FlockOperation::NonBlockingLockShared).is_ok();
+        let terms = terms(&file)?;
+        let checkpoint = terms.checkpoint.filter(|_| !is_over);
+        named.extend(checkpoint.into_iter().chain(terms.turn));
+    }
+    Ok(named.into_iter().map(|name| folder.join(name)).collect())
 }
 
-fn leases(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let is_life = |path: &PathBuf| path.extension().is_some_and(|end| end == SUFFIX);
-    let mut leases: Vec<PathBuf> = paths.filter(is_life).collect();
+/// Returns nothing for a file that is gone, or that another user has left.
+///
+/// # Errors
+/// Any other one.
+pub(super) fn unless_closed<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Ok(None),
+            _ => Err(error),
+        },
+    }
+}
+
+fn leases(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut leases = Vec::new();
+    for entry in unless_closed(fs::read_dir(folder))?.into_iter().flatten() {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == SUFFIX) {
+            leases.push(path);
+        }
+    }
     leases.sort();
-    leases
+    Ok(leases)
 }

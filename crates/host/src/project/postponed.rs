@@ -5,10 +5,10 @@
 //! a writer has it open: that file is incomplete, and is reported when it is closed. New and removed
 //! files are postponed together, because they may be a move.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::manifest::Entries;
 use super::scan::FoundFile;
@@ -20,6 +20,8 @@ pub(super) struct Postponed {
     held: BTreeMap<PathBuf, PostponedPath>,
     /// Paths released by the current look, and since when they had been postponed.
     through: BTreeMap<PathBuf, Instant>,
+    /// What looks have left out because the system was exhausted.
+    left_out: Option<LeftOut>,
     writers: Arc<Writers>,
 }
 
@@ -29,6 +31,14 @@ struct PostponedPath {
     since: Instant,
     /// When to look again; `None` for a file that is looked at when its writer closes it.
     again: Option<Instant>,
+}
+
+#[derive(Debug, Clone)]
+struct LeftOut {
+    since: Instant,
+    again: Instant,
+    /// None once it has taken too long.
+    scopes: BTreeSet<PathBuf>,
 }
 
 /// A changed path.
@@ -49,25 +59,66 @@ impl Postponed {
         Self {
             held: BTreeMap::new(),
             through: BTreeMap::new(),
+            left_out: None,
             writers,
         }
     }
 
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.held.keys()
+        let left_out = self.left_out.iter().flat_map(|it| &it.scopes);
+        self.held.keys().chain(left_out)
     }
 
     /// Returns when to look at the postponed paths.
     pub(super) fn again(&self) -> Option<Instant> {
-        self.held.values().filter_map(|held| held.again).min()
+        let left_out = self.left_out.iter().filter(|it| !it.scopes.is_empty());
+        let left_out = left_out.map(|it| it.again);
+        let held = self.held.values().filter_map(|held| held.again);
+        held.chain(left_out).min()
     }
 
     /// Postpones a path that was written to during the read; returns `false` if it has been
     /// postponed too long.
     pub(super) fn hold(&mut self, path: &Path) -> bool {
+        self.hold_for(path, self.writers.quiescence().patience)
+    }
+
+    /// Postpones a path that the system could not read, which says nothing about it; returns `false`
+    /// if it has been postponed too long.
+    pub(super) fn hold_unknown(&mut self, path: &Path) -> bool {
+        self.hold_for(path, self.writers.quiescence().exhausted())
+    }
+
+    /// Postpones all of a look that the system was too exhausted for; returns `false` if it has been
+    /// so too long.
+    pub(super) fn leave_out(&mut self, scopes: &[PathBuf]) -> bool {
+        let now = Instant::now();
+        let quiescence = self.writers.quiescence();
+        let again = now + quiescence.after;
+        let left_out = self.left_out.get_or_insert(LeftOut {
+            since: now,
+            again,
+            scopes: BTreeSet::new(),
+        });
+        left_out.again = again;
+        let is_overdue = now >= left_out.since + quiescence.exhausted();
+        match is_overdue {
+            true => left_out.scopes.clear(),
+            false => left_out.scopes.extend(scopes.iter().cloned()),
+        }
+        !is_overdue
+    }
+
+    /// Records a look that has left out nothing of its scopes, and all that was left out before is
+    /// in them.
+    pub(super) fn complete(&mut self) {
+        self.left_out = None;
+    }
+
+    fn hold_for(&mut self, path: &Path, patience: Duration) -> bool {
         let now = Instant::now();
         let since = self.through.get(path).copied().unwrap_or(now);
-        let Quiescence { after, patience } = self.writers.quiescence();
+        let after = self.writers.quiescence().after;
         let is_overdue = now >= since + patience;
         if !is_overdue {
             let again = Some(now + after);

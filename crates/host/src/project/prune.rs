@@ -1,7 +1,7 @@
 //! Prunes old checkpoints, then contents that nothing refers to.
 //!
 //! Invariant: data that a remaining checkpoint, a stored review or a running Neovim may need is
-//! never removed; in doubt it stays.
+//! never removed; in doubt, as when something cannot be read, it stays.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata};
@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use rustix::fs::FlockOperation;
 
 use super::checkpoints::{self, projects};
-use super::lease::built_upon;
+use super::lease::{built_upon, unless_closed};
 use super::manifest::decode;
 use super::reviews;
 use super::store::{Store, Sync, TEMP, YOUNG, blob_at, make_private, write_private};
@@ -49,7 +49,7 @@ pub(super) fn prune(store: &Store) -> io::Result<()> {
         return Ok(());
     };
     let mut pruning = Pruning::look(store)?;
-    pruning.drop_checkpoints();
+    pruning.drop_checkpoints()?;
     pruning.drop_contents();
     write_private(&done, b"", Sync::Later)
 }
@@ -114,13 +114,14 @@ impl<'a> Pruning<'a> {
     }
 
     fn look_at_project(&mut self, folder: &Path) -> io::Result<()> {
-        let in_use: HashSet<PathBuf> = built_upon(folder).into_iter().collect();
-        let all = checkpoints::all(folder);
+        let in_use: HashSet<PathBuf> = built_upon(folder)?.into_iter().collect();
+        let all = checkpoints::all(folder)?;
         let count = all.len();
         for (index, path) in all.into_iter().enumerate() {
-            let Ok(taken) = fs::metadata(&path).and_then(|meta| meta.modified()) else {
+            let Some(meta) = unless_closed(fs::metadata(&path))? else {
                 continue;
             };
+            let taken = meta.modified()?;
             let in_use = in_use.contains(&path);
             if in_use {
                 self.horizon = self.horizon.min(taken);
@@ -159,7 +160,10 @@ impl<'a> Pruning<'a> {
 
     /// Removes checkpoints beyond the limits of number, age and total size, oldest first; records
     /// what the others need.
-    fn drop_checkpoints(&mut self) {
+    ///
+    /// # Errors
+    /// What one needs is unknown.
+    fn drop_checkpoints(&mut self) -> io::Result<()> {
         let limits = &self.store.limits;
         // Those in use come first and stay, then the newest.
         self.checkpoints
@@ -168,8 +172,8 @@ impl<'a> Pruning<'a> {
         let mut is_full = false;
         for one in std::mem::take(&mut self.checkpoints) {
             let is_past = one.newer >= limits.checkpoints || age(one.taken) > limits.age;
-            let named = fs::read(&one.path).ok().and_then(|bytes| decode(&bytes));
-            let blobs = named.unwrap_or_default();
+            let bytes_of_it = unless_closed(fs::read(&one.path))?;
+            let blobs = bytes_of_it.and_then(|it| decode(&it)).unwrap_or_default();
             let blobs = blobs.values().filter_map(|entry| entry.blob());
             let new: HashSet<Blob> = blobs.filter(|blob| !self.needed.contains(blob)).collect();
             let more = self.bytes(&new);
@@ -185,6 +189,7 @@ impl<'a> Pruning<'a> {
             bytes += more;
             self.needed.extend(new);
         }
+        Ok(())
     }
 
     fn drop_contents(&self) {
@@ -235,10 +240,83 @@ fn list(folder: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let known = |entry: fs::DirEntry| Some((entry.path(), entry.metadata().ok()?));
-    Ok(entries.flatten().filter_map(known).collect())
+    let mut known = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let meta = unless_closed(entry.metadata())?;
+        known.extend(meta.map(|meta| (entry.path(), meta)));
+    }
+    Ok(known)
 }
 
 fn age(time: SystemTime) -> std::time::Duration {
     time.elapsed().unwrap_or_default()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::project::lease::Lease;
+    use crate::project::limits::Limits;
+    use crate::project::manifest::{Entries, Entry, Stat, What};
+    use crate::tests::exhausted::{is_alone, with_descriptors};
+
+    fn age(path: &Path) {
+        let then = SystemTime::now() - Duration::from_secs(60 * 24 * 60 * 60);
+        let file = File::open(path).expect("a file");
+        file.set_modified(then).expect("a time");
+    }
+
+    #[test]
+    fn what_an_exhausted_system_cannot_read_stays() {
+        if !is_alone("project::prune::tests::what_an_exhausted_system_cannot_read_stays") {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let limits = Limits {
+            prune_every: Duration::ZERO,
+            ..Limits::default()
+        };
+        let store = Store::new(folder.path(), limits);
+        let root = Path::new("/p");
+        let stat = Stat::of(&fs::metadata(folder.path()).expect("a folder"));
+        let keep = |text: &str| {
+            let blob = store.put(text.as_bytes()).expect("stored");
+            let entry = Entry {
+                stat,
+                what: What::Text(blob),
+                settled: true,
+            };
+            let entries = Entries::from([("a".into(), entry)]);
+            let checkpoint = checkpoints::keep(&store, root, &entries).expect("kept");
+            age(&checkpoint);
+            checkpoint
+        };
+        // One is in use, the other young.
+        let (used, last) = (keep("used"), keep("last"));
+        let young = File::open(&last).expect("a file");
+        young.set_modified(SystemTime::now()).expect("a time");
+        let lease = Lease::begin(&checkpoints::folder(&store, root)).expect("a lease");
+        lease.build_upon(&used).expect("it is named");
+        for (shard, _) in list(&store.blobs()).expect("shards") {
+            for (blob, _) in list(&shard).expect("blobs") {
+                age(&blob);
+            }
+        }
+        for count in 0..8 {
+            // Ends with an error, or not.
+            let _ = with_descriptors(count, || prune(&store));
+            for text in ["used", "last"] {
+                let kept = store.get(super::super::store::name(text.as_bytes()));
+                assert!(kept.is_ok(), "{text} with {count} descriptors");
+            }
+            assert!(used.exists() && last.exists(), "with {count} descriptors");
+        }
+        prune(&store).expect("it is pruned");
+        drop(lease);
+        prune(&store).expect("it is pruned");
+        assert!(!used.exists() && last.exists());
+    }
 }

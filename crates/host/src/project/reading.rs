@@ -16,11 +16,11 @@ use rustix::fs::{Mode, OFlags};
 
 use super::manifest::{Entry, Stat, What};
 use super::scan::FoundFile;
-use super::store::Store;
+use super::store::{Loss, Store};
 use acp_core::spine::event::DiskText;
 use acp_core::spine::project::{Body, FileState};
 use acp_core::text::format::Format;
-use acp_edge::paths::is_missing;
+use acp_edge::paths::{is_exhausted, is_missing};
 
 /// Clock granularity of a file system with nanoseconds: the kernel's tick.
 const TICK_NS: i128 = 50_000_000;
@@ -51,9 +51,11 @@ pub(super) enum Need {
 pub(super) struct Reads {
     /// `None` where the file no longer exists.
     pub(super) entries: Vec<(FoundFile, Option<Entry>)>,
-    /// Files that were written to since they were seen, or that the system could not read now, to be
-    /// looked at again.
+    /// Files that were written to since they were seen, to be looked at again.
     pub(super) torn: HashSet<PathBuf>,
+    /// Files that the system could not read now, or that something else is taking the place of. What
+    /// they are is unknown, so that they are looked at again.
+    pub(super) unknown: HashSet<PathBuf>,
     /// The first reason why a content could not be stored.
     pub(super) trouble: Option<String>,
 }
@@ -62,13 +64,15 @@ pub(super) struct Reads {
 enum Problem {
     /// Its content could not be stored.
     Trouble(io::Error),
-    /// It was written to since it was seen, or the system could not read it now.
+    /// It was written to since it was seen.
     Torn(PathBuf),
+    /// The system could not read it now.
+    Unknown(PathBuf),
 }
 
 /// Reads files, in several threads if there are many.
 pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store) -> Reads {
-    let notes = Mutex::new((None, HashSet::new()));
+    let notes = Mutex::new((None, HashSet::new(), HashSet::new()));
     let report = |problem: Problem| {
         let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
         match problem {
@@ -77,6 +81,9 @@ pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store) -> Reads
             }
             Problem::Torn(path) => {
                 notes.1.insert(path);
+            }
+            Problem::Unknown(path) => {
+                notes.2.insert(path);
             }
         }
     };
@@ -87,10 +94,12 @@ pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store) -> Reads
         in_parallel(&wanted, &read_one)
     };
     let seen = wanted.into_iter().map(|wanted| wanted.seen);
-    let (trouble, torn) = notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let notes = notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (trouble, torn, unknown) = notes;
     Reads {
         entries: seen.zip(results).collect(),
         torn,
+        unknown,
         trouble,
     }
 }
@@ -128,8 +137,19 @@ fn read(root: &Path, wanted: &Wanted, store: &Store, report: &impl Fn(Problem)) 
     let cap = store.limits.file_bytes;
     let path = root.join(&wanted.seen.path);
     let mut stat = wanted.seen.stat;
+    let mut is_unknown = false;
+    let mut unknown = |error: io::Error| {
+        is_unknown = true;
+        report(Problem::Unknown(wanted.seen.path.clone()));
+        What::Unreadable(error.to_string())
+    };
     let what = if wanted.seen.is_link {
-        What::Link(fs::read_link(&path).ok()?)
+        match fs::read_link(&path) {
+            Ok(to) => What::Link(to),
+            Err(error) if is_missing(&error) => return None,
+            // It is no longer a link.
+            Err(error) => unknown(error),
+        }
     } else if stat.bytes > cap {
         What::Large
     } else if wanted.need == Need::Stat && is_settled(&stat, now) {
@@ -149,15 +169,12 @@ fn read(root: &Path, wanted: &Wanted, store: &Store, report: &impl Fn(Problem)) 
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 What::Unreadable("permission denied".to_owned())
             }
-            Err(error) => {
-                // Descriptors or memory may have run out, so that its content is not forgotten yet.
-                report(Problem::Torn(wanted.seen.path.clone()));
-                What::Unreadable(error.to_string())
-            }
+            // Descriptors or memory may have run out, or something else has taken its place.
+            Err(error) => unknown(error),
         }
     };
     Some(Entry {
-        settled: is_settled(&stat, now),
+        settled: is_settled(&stat, now) && !is_unknown,
         stat,
         what,
     })
@@ -182,17 +199,16 @@ fn kept(bytes: &[u8], store: &Store, report: &impl Fn(Problem)) -> What {
 /// during the read.
 ///
 /// # Errors
-/// The system's error; a path that is no longer a regular file counts as missing.
+/// The system's error, or that something else has taken the place of a regular file.
 fn bytes_of(path: &Path, cap: u64) -> io::Result<(Stat, Vec<u8>, bool)> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(file) => File::from(file),
-        Err(rustix::io::Errno::LOOP) => return Err(io::ErrorKind::NotFound.into()),
         Err(errno) => return Err(errno.into()),
     };
     let meta = file.metadata()?;
     if !meta.is_file() {
-        return Err(io::ErrorKind::NotFound.into());
+        return Err(io::Error::other("it is no longer a regular file"));
     }
     let mut stat = Stat::of(&meta);
     let mut bytes = Vec::with_capacity(usize::try_from(stat.bytes.min(cap)).unwrap_or(0));
@@ -234,9 +250,17 @@ pub(super) fn now() -> i128 {
 }
 
 /// Converts an entry to the core's form, with contents from the store.
-pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileState {
+///
+/// # Errors
+/// The system cannot read the content now, and it is not the last attempt.
+pub(super) fn state(
+    path: &Path,
+    entry: Option<&Entry>,
+    store: &Store,
+    attempt: Attempt,
+) -> Result<FileState, Exhausted> {
     let Some(Entry { stat, what, .. }) = entry else {
-        return FileState::missing();
+        return Ok(FileState::missing());
     };
     let bytes = stat.bytes;
     let body = match what {
@@ -244,6 +268,9 @@ pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileSt
             Ok(bytes) => {
                 let (format, text) = Format::decode(&bytes);
                 Body::Text(DiskText { text, format })
+            }
+            Err(Loss::Io(error)) if attempt == Attempt::One && is_exhausted(&error) => {
+                return Err(Exhausted);
             }
             Err(loss) => Body::Unreadable(loss.words()),
         },
@@ -259,11 +286,35 @@ pub(super) fn state(path: &Path, entry: Option<&Entry>, store: &Store) -> FileSt
     };
     // A link has none of its own, and what is read through it is another file.
     let has_mode = !matches!(body, Body::Link(_));
-    FileState {
+    Ok(FileState {
         body,
         mode: has_mode.then(|| stat.permissions()),
         stamp: Some(stat.stamp()),
+    })
+}
+
+/// The system has too few descriptors or processes, or too little memory now.
+#[derive(Debug)]
+pub(super) struct Exhausted;
+
+impl Exhausted {
+    /// Returns the value of a result, or nothing if there is none, unless that is unknown now.
+    ///
+    /// # Errors
+    /// The system is exhausted.
+    pub(super) fn check<T>(result: io::Result<T>) -> Result<Option<T>, Self> {
+        match result {
+            Err(error) if is_exhausted(&error) => Err(Self),
+            result => Ok(result.ok()),
+        }
     }
+}
+
+/// Whether an exhausted system is asked again later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    One,
+    Last,
 }
 
 #[cfg(test)]
@@ -330,7 +381,32 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::new(folder.path(), Limits::default());
         let reads = read_all(root, vec![wanted], &store);
-        assert_eq!(reads.torn, HashSet::from(["mem".into()]));
+        assert_eq!(reads.unknown, HashSet::from(["mem".into()]));
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_by_a_link_or_back_after_it_was_seen_is_not_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "a\n").expect("a file");
+        std::os::unix::fs::symlink(&link, &link).expect("a link");
+        let store = Store::new(&folder.path().join("store"), Limits::default());
+        for (name, is_link) in [("file", true), ("link", false)] {
+            let meta = fs::symlink_metadata(folder.path().join(name)).expect("it is there");
+            let wanted = Wanted {
+                seen: FoundFile {
+                    path: name.into(),
+                    stat: Stat::of(&meta),
+                    is_link,
+                    is_shared: false,
+                },
+                need: Need::Content,
+            };
+            let reads = read_all(folder.path(), vec![wanted], &store);
+            assert_eq!(reads.unknown, HashSet::from([name.into()]));
+            let entry = reads.entries.first().and_then(|(_, entry)| entry.as_ref());
+            assert!(entry.is_some_and(|entry| !entry.settled), "{entry:?}");
+        }
     }
 
     #[test]

@@ -110,13 +110,18 @@ fn is_untouched(path: &Path, state: &FileState) -> bool {
         .is_ok_and(|meta| meta.is_file() && state.stamp == Some(acp_edge::paths::stamp_of(&meta)))
 }
 
+/// Returns what is at a path.
+fn here(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Creates or changes a regular file with this content (`None` keeps the current one) and mode.
 fn content(path: &Path, bytes: Option<&[u8]>, mode: Option<u32>) -> Result<(), Refusal> {
-    let here = match fs::symlink_metadata(path) {
-        Ok(meta) => Some(meta),
-        Err(error) if is_missing(&error) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let here = here(path)?;
     match (bytes, here) {
         (None, _) => {}
         (Some(bytes), Some(meta)) if meta.is_file() => {
@@ -174,7 +179,7 @@ fn set_mode_unopened(path: &Path, mode: Permissions) -> io::Result<()> {
 
 /// Creates a symbolic link; replaces an existing file in one step.
 fn link(path: &Path, to: &Path) -> Result<(), Refusal> {
-    let here = fs::symlink_metadata(path).ok();
+    let here = here(path)?;
     if here.as_ref().is_some_and(Metadata::is_symlink) && fs::read_link(path)? == to {
         return Ok(());
     }
@@ -236,7 +241,7 @@ fn rename_over_nothing(from: &Path, to: &Path) -> io::Result<()> {
         // Some file systems do not support this; then another program could create the file between
         // check and move.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            if fs::symlink_metadata(to).is_ok() {
+            if here(to)?.is_some() {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
             fs::rename(from, to)

@@ -23,12 +23,13 @@ use super::checkpoints;
 use super::codec::{seal, unseal};
 use super::lease::{Ended, Lease, ended};
 use super::manifest::{Entries, decode as decode_manifest};
-use super::reading::nanoseconds;
-use super::store::{Store, Sync, write_private};
+use super::reading::{Exhausted, nanoseconds};
+use super::store::{Loss, Store, Sync, write_private};
 use acp_core::spine::event::Stamp;
 use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptNow, KeptReview};
 use acp_core::text::Text;
 use acp_core::text::diff::merge;
+use acp_edge::paths::is_exhausted;
 
 /// The first bytes of a file of reviews; the last one is the version.
 const MAGIC: &[u8; 8] = b"acprevw5";
@@ -82,9 +83,17 @@ pub(super) struct Left {
 
 impl Left {
     /// Returns the state of the files at the beginning of the first turn that was cut.
-    pub(super) fn cut_turn(&self) -> Option<Entries> {
-        let mut turns = self.ended.iter().filter_map(|(ended, _)| ended.cut_turn());
-        turns.find_map(|turn| decode_manifest(&fs::read(turn.checkpoint).ok()?))
+    ///
+    /// # Errors
+    /// The system is exhausted.
+    pub(super) fn cut_turn(&self) -> Result<Option<Entries>, Exhausted> {
+        for turn in self.ended.iter().filter_map(|(ended, _)| ended.cut_turn()) {
+            let bytes = Exhausted::check(fs::read(turn.checkpoint))?;
+            if let Some(entries) = bytes.and_then(|bytes| decode_manifest(&bytes)) {
+                return Ok(Some(entries));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -198,77 +207,87 @@ impl Keeper {
     }
 
     /// Returns what Neovims that have ended have left here.
-    pub(super) fn left(&self) -> Left {
-        let ended = ended(&self.folder()).into_iter();
-        // An unknown format may belong to a newer version, so it is left alone.
-        let read = |ended: Ended| {
-            let stored = self.read(&ended.reviews())?;
-            Some((ended, stored))
-        };
-        Left {
-            ended: ended.filter_map(read).collect(),
+    ///
+    /// # Errors
+    /// The system is exhausted; all stays where it is.
+    pub(super) fn left(&self) -> Result<Left, Exhausted> {
+        let mut left = Left::default();
+        for ended in ended(&self.folder())? {
+            // An unknown format may belong to a newer version, so it is left alone.
+            if let Some(stored) = self.read(&ended.reviews())? {
+                left.ended.push((ended, stored));
+            }
         }
+        Ok(left)
     }
 
     /// Takes over what other Neovims have left, and returns all stored reviews; `changes` are the
     /// differences between the cut turn's beginning and now.
     ///
     /// # Errors
-    /// A sentence; the reviews stay where they are in that case.
+    /// The system is exhausted, or a sentence; the reviews stay where they are in both cases.
     pub(super) fn take_over(
         &self,
-        left: Left,
+        left: &Left,
         changes: Vec<FileChange>,
-    ) -> Result<Vec<KeptReview>, String> {
+    ) -> Result<Result<Vec<KeptReview>, String>, Exhausted> {
         let mut own = lock(&self.own);
         self.take_noted(&mut own);
-        self.begun(&mut own)?;
+        if let Err(why) = self.begun(&mut own) {
+            return Ok(Err(why));
+        }
         let mut taken: BTreeMap<PathBuf, Record> = BTreeMap::new();
         let mut cut = Cut::default();
-        let mut ended = Vec::new();
-        for (one, stored) in left.ended {
+        for (one, stored) in &left.ended {
             let turn = one.cut_turn();
             // A killed Neovim's agents may have gone on for any time.
             let end = turn.map(|turn| turn.ended.unwrap_or(i128::MAX));
             cut.ended = cut.ended.max(end);
-            cut.saved.extend(stored.saved);
-            for record in stored.records {
-                self.add(&mut taken, record);
+            cut.saved.extend(&stored.saved);
+            for record in &stored.records {
+                self.add(&mut taken, record)?;
             }
-            ended.push(one);
         }
         for change in changes {
-            self.add_change(&mut taken, change, &cut);
+            self.add_change(&mut taken, change, &cut)?;
         }
-        if !taken.is_empty() {
-            for (_, record) in std::mem::take(&mut own.reviews) {
-                self.add(&mut taken, record);
-            }
-            own.reviews = taken;
-            self.write(&mut own)?;
+        let is_any_taken = !taken.is_empty();
+        for record in own.reviews.values() {
+            self.add(&mut taken, record)?;
         }
-        for ended in ended {
+        let all = taken.values().map(|record| record.review(&self.store));
+        let all: Vec<KeptReview> = all.collect::<Result<_, _>>()?;
+        own.reviews = taken;
+        if is_any_taken && let Err(why) = self.write(&mut own) {
+            return Ok(Err(why));
+        }
+        for (ended, _) in &left.ended {
             ended.forget();
         }
-        let all = own.reviews.values();
-        Ok(all.map(|record| record.review(&self.store)).collect())
+        Ok(Ok(all))
     }
 
     /// Adds a review; one file's reviews by several Neovims become one.
-    fn add(&self, taken: &mut BTreeMap<PathBuf, Record>, record: Record) {
-        let path = record.review.path.clone();
-        let record = match taken.remove(&path) {
+    fn add(&self, taken: &mut BTreeMap<PathBuf, Record>, record: &Record) -> Result<(), Exhausted> {
+        let path = &record.review.path;
+        let record = match taken.get(path) {
             Some(older) => {
-                let (older, newer) = (older.review(&self.store), record.review(&self.store));
+                let (older, newer) = (older.review(&self.store)?, record.review(&self.store)?);
                 Record::new(both(older, newer))
             }
-            None => record,
+            None => record.clone(),
         };
-        taken.insert(path, record);
+        taken.insert(path.clone(), record);
+        Ok(())
     }
 
     /// Adds a change since the cut turn's beginning, unless it is not the agent's.
-    fn add_change(&self, taken: &mut BTreeMap<PathBuf, Record>, change: FileChange, cut: &Cut) {
+    fn add_change(
+        &self,
+        taken: &mut BTreeMap<PathBuf, Record>,
+        change: FileChange,
+        cut: &Cut,
+    ) -> Result<(), Exhausted> {
         let from = change.from.clone().filter(|from| taken.contains_key(from));
         let name = from.as_ref().unwrap_or(&change.path);
         let Some(record) = taken.remove(name) else {
@@ -284,13 +303,13 @@ impl Keeper {
                 };
                 taken.insert(change.path, Record::new(review));
             }
-            return;
+            return Ok(());
         };
-        let mut review = record.review(&self.store);
+        let mut review = record.review(&self.store)?;
         let is_known = review.stamp == change.after.stamp && from.is_none();
         if is_known || !cut.is_agents(&change.after) {
             taken.insert(review.path.clone(), record);
-            return;
+            return Ok(());
         }
         review.path = change.path.clone();
         review.from = review.from.or(change.from);
@@ -299,6 +318,7 @@ impl Keeper {
         review.mode = change.after.mode;
         review.now = KeptNow::of(&change.after);
         taken.insert(change.path, Record::new(review));
+        Ok(())
     }
 
     /// Returns this Neovim's lease on the project.
@@ -340,14 +360,16 @@ impl Keeper {
 
     /// Returns what a file holds, with paths below this root; `None` if it cannot be read or
     /// decoded.
-    fn read(&self, path: &Path) -> Option<Stored> {
-        let bytes = match fs::read(path) {
+    fn read(&self, path: &Path) -> Result<Option<Stored>, Exhausted> {
+        let read = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Some(Stored::default());
+                return Ok(Some(Stored::default()));
             }
-            bytes => bytes.ok()?,
+            read => Exhausted::check(read)?,
         };
-        let mut stored = decode(&bytes)?;
+        let Some(mut stored) = read.and_then(|bytes| decode(&bytes)) else {
+            return Ok(None);
+        };
         let here = |path: &Path| match path.strip_prefix(&stored.root) {
             Ok(below) => self.root.join(below),
             Err(_) => path.to_owned(),
@@ -357,7 +379,7 @@ impl Keeper {
             review.path = here(&review.path);
             review.from = review.from.as_deref().map(here);
         }
-        Some(stored)
+        Ok(Some(stored))
     }
 
     fn folder(&self) -> PathBuf {
@@ -390,7 +412,7 @@ pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
 }
 
 /// A review as stored: its texts are in the store, named by `blob` and `current`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
     review: KeptReview,
     blob: Option<Blob>,
@@ -425,18 +447,27 @@ impl Record {
         Ok(())
     }
 
-    fn review(&self, store: &Store) -> KeptReview {
+    /// Returns the review with its texts, as far as they can be read.
+    ///
+    /// # Errors
+    /// The system is exhausted: what is lost of a review is lost for good once the core has it.
+    fn review(&self, store: &Store) -> Result<KeptReview, Exhausted> {
         let mut review = self.review.clone();
+        let get = |blob| match store.get(blob) {
+            Err(Loss::Io(error)) if is_exhausted(&error) => Err(Exhausted),
+            content => Ok(content),
+        };
         if let (Body::Text(text), Some(blob)) = (&mut review.base.body, self.blob) {
-            match store.get(blob) {
+            match get(blob)? {
                 Ok(bytes) => text.text = text_of(&bytes),
                 Err(loss) => review.base.body = Body::Unreadable(loss.words()),
             }
         }
-        // Without it, the review restarts from the current content.
-        let current = self.current.and_then(|blob| store.get(blob).ok());
-        review.current = current.map(|bytes| text_of(&bytes)).or(review.current);
-        review
+        if let Some(blob) = self.current {
+            // Without it, the review restarts from the current content.
+            review.current = get(blob)?.ok().map(|bytes| text_of(&bytes));
+        }
+        Ok(review)
     }
 }
 
@@ -479,6 +510,17 @@ fn both(older: KeptReview, newer: KeptReview) -> KeptReview {
         true => older.clone(),
         false => newer.clone(),
     };
+    let is_lost = |review: &KeptReview| {
+        review.current.is_none() || matches!(review.base.body, Body::Unreadable(_))
+    };
+    if is_lost(&older) || is_lost(&newer) {
+        // Their hunks cannot be told from other changes, so all since the older one is under review.
+        return KeptReview {
+            from: older.from.or(last.from),
+            base: older.base,
+            ..last
+        };
+    }
     let mut one = older.clone();
     let (Some(now), Body::Text(base)) = (&last.current, &mut one.base.body) else {
         return one;
@@ -550,6 +592,9 @@ fn is_older(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::manifest::encode as encode_manifest;
+    use acp_core::spine::event::DiskText;
+    use acp_core::text::format::Format;
 
     #[test]
     fn reviews_of_the_version_before_are_read() {
@@ -581,5 +626,91 @@ mod tests {
         let want = [KeptNow::File, KeptNow::Missing, link];
         assert_eq!(now.collect::<Vec<_>>(), want);
         assert_eq!(stored.root, Path::new("/p"));
+    }
+
+    fn review(base: Body, current: Option<&str>) -> KeptReview {
+        KeptReview {
+            path: "/p/a".into(),
+            from: None,
+            base: FileState {
+                body: base,
+                mode: None,
+                stamp: None,
+            },
+            current: current.map(Text::from_text),
+            stamp: None,
+            mode: None,
+            now: KeptNow::File,
+        }
+    }
+
+    fn text(text: &str) -> Body {
+        let (format, text) = Format::decode(text.as_bytes());
+        Body::Text(DiskText { text, format })
+    }
+
+    #[test]
+    fn of_two_reviews_none_is_dropped_because_a_text_is_lost() {
+        let lost = || Body::Unreadable("lost".to_owned());
+        let check = |older: KeptReview, newer: KeptReview, base: Body, current: Option<&str>| {
+            assert_eq!(both(older, newer), review(base, current));
+        };
+        let (ab, bc) = (
+            || review(text("a\n"), Some("b\n")),
+            || review(text("b\n"), Some("c\n")),
+        );
+        // All that has changed since the older one is under review.
+        check(ab(), review(lost(), Some("c\n")), text("a\n"), Some("c\n"));
+        check(ab(), review(text("b\n"), None), text("a\n"), None);
+        check(review(text("a\n"), None), bc(), text("a\n"), Some("c\n"));
+        check(review(lost(), Some("b\n")), bc(), lost(), Some("c\n"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn reviews_that_an_exhausted_system_cannot_read_stay() {
+        use crate::project::limits::Limits;
+        use crate::tests::exhausted::{is_alone, with_descriptors};
+
+        let name = "project::reviews::tests::reviews_that_an_exhausted_system_cannot_read_stay";
+        if !is_alone(name) {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let keeper = || {
+            let store = Arc::new(Store::new(folder.path(), Limits::default()));
+            Keeper::new(Path::new("/p"), store)
+        };
+        let kept = || review(text("a\n"), Some("b\n"));
+        let first = keeper();
+        let turn = folder.path().join("0.manifest");
+        first.turns_run(&turn).expect("a turn");
+        first.note(vec![kept()], vec![], None);
+        first.flush().expect("kept");
+        let checkpoint = first.folder().join("0.manifest");
+        fs::write(checkpoint, encode_manifest(&Entries::new())).expect("a file");
+        drop(first);
+        // With few descriptors, each of the steps fails in turn.
+        for count in 0..8 {
+            let next = keeper();
+            let lease = next.lease().expect("a lease");
+            let left = with_descriptors(count, || {
+                let left = next.left()?;
+                Ok::<_, Exhausted>((left.cut_turn()?, left))
+            });
+            if let Ok((cut, left)) = left {
+                assert_eq!((cut, left.ended.len()), (Some(Entries::new()), 1));
+            } else {
+                assert!(count < 4, "{count} are enough");
+            }
+            drop((next, lease));
+        }
+        let last = keeper();
+        let left = last.left().expect("it can be read");
+        last.lease().expect("a lease");
+        let taken = with_descriptors(0, || last.take_over(&left, vec![]));
+        assert!(taken.is_err(), "{taken:?}");
+        let taken = last.take_over(&left, vec![]).expect("it can be read");
+        assert_eq!(taken, Ok(vec![kept()]));
     }
 }

@@ -12,13 +12,17 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::manifest::Stat;
 use crate::write;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use acp_edge::paths::is_exhausted;
 
 /// Entries of a bare git folder, one that is not named `.git`.
 const GIT_OWN: [&str; 19] = [
@@ -58,6 +62,8 @@ pub(super) struct Rules {
     /// The root had a repository when the project was opened.
     has_git: bool,
     levels: HashMap<PathBuf, Arc<Level>>,
+    /// A file with rules could not be read now, as the system was exhausted.
+    exhausted: AtomicBool,
     /// The rules above the root, if it lies inside a repository.
     above: Option<Arc<Level>>,
 }
@@ -88,10 +94,22 @@ impl Rules {
             excludes,
             own: acp_edge::paths::resolved(own),
             levels: HashMap::new(),
+            exhausted: AtomicBool::new(false),
             above: None,
         };
         rules.above = rules.levels_above();
         rules
+    }
+
+    /// Returns whether rules are missing because the system was exhausted.
+    pub(super) fn are_exhausted(&self) -> bool {
+        self.exhausted.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, error: &io::Error) {
+        if is_exhausted(error) {
+            self.exhausted.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Returns whether a path is hidden, given that its folder is not.
@@ -185,11 +203,11 @@ impl Rules {
         let mut sources: Sources = has_git.then(|| (git.clone(), None)).into_iter().collect();
         let begins = has_git || (is_root && above.is_none());
         let repository = begins.then(|| {
-            let exclude = git_folder(&git).map(|git| git.join("info/exclude"));
+            let exclude = self.git_folder(&git).map(|git| git.join("info/exclude"));
             let files = [self.excludes.clone(), exclude].into_iter().flatten();
-            read_rules(folder, files, &mut sources)
+            self.read_rules(folder, files, &mut sources)
         });
-        let here = read_rules(folder, [folder.join(".gitignore")], &mut sources);
+        let here = self.read_rules(folder, [folder.join(".gitignore")], &mut sources);
         let mut outer = above.as_ref().filter(|_| is_root);
         while let Some(level) = outer {
             sources.extend(level.sources.iter().cloned());
@@ -205,6 +223,47 @@ impl Rules {
             is_git,
             sources,
             above,
+        }
+    }
+
+    /// Returns the patterns of these files, later ones taking precedence, and notes those that exist;
+    /// unreadable files and invalid patterns are skipped, as in git.
+    fn read_rules(
+        &self,
+        folder: &Path,
+        files: impl IntoIterator<Item = PathBuf>,
+        sources: &mut Sources,
+    ) -> Gitignore {
+        let mut builder = GitignoreBuilder::new(folder);
+        for file in files {
+            // Reading a pipe would block.
+            if let Some(meta) = fs::metadata(&file).ok().filter(fs::Metadata::is_file) {
+                if let Some(error) = builder.add(&file)
+                    && let Some(error) = error.io_error()
+                {
+                    self.note(error);
+                }
+                sources.push((file, Some(Stat::of(&meta))));
+            }
+        }
+        builder.build().unwrap_or_else(|_| Gitignore::empty())
+    }
+
+    /// Returns a repository's main git folder, given the `.git` of a working tree.
+    fn git_folder(&self, git: &Path) -> Option<PathBuf> {
+        if git.is_dir() {
+            return Some(git.to_owned());
+        }
+        let read = |path: &Path| {
+            let read = fs::read_to_string(path);
+            read.inspect_err(|error| self.note(error)).ok()
+        };
+        let beside = git.parent()?;
+        let pointer = read(git)?;
+        let own = beside.join(pointer.strip_prefix("gitdir:")?.trim());
+        match read(&own.join("commondir")) {
+            Some(common) => Some(own.join(common.trim())),
+            None => Some(own),
         }
     }
 }
@@ -248,38 +307,6 @@ pub(super) fn is_obeyed_by_git(path: &Path) -> bool {
         [] | [b"config" | b"hooks" | b"info"] | [b"info", b"exclude"] => true,
         [b"hooks", name] => !name.ends_with(b".sample"),
         _ => false,
-    }
-}
-
-/// Returns the patterns of these files, later ones taking precedence, and notes those that exist;
-/// unreadable files and invalid patterns are skipped, as in git.
-fn read_rules(
-    folder: &Path,
-    files: impl IntoIterator<Item = PathBuf>,
-    sources: &mut Sources,
-) -> Gitignore {
-    let mut builder = GitignoreBuilder::new(folder);
-    for file in files {
-        // Reading a pipe would block.
-        if let Some(meta) = fs::metadata(&file).ok().filter(fs::Metadata::is_file) {
-            let _ = builder.add(&file);
-            sources.push((file, Some(Stat::of(&meta))));
-        }
-    }
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
-}
-
-/// Returns a repository's main git folder, given the `.git` of a working tree.
-fn git_folder(git: &Path) -> Option<PathBuf> {
-    if git.is_dir() {
-        return Some(git.to_owned());
-    }
-    let beside = git.parent()?;
-    let pointer = fs::read_to_string(git).ok()?;
-    let own = beside.join(pointer.strip_prefix("gitdir:")?.trim());
-    match fs::read_to_string(own.join("commondir")) {
-        Ok(common) => Some(own.join(common.trim())),
-        Err(_) => Some(own),
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::manifest::Stat;
 use super::reading::in_parallel;
 use super::rules::{Level, Rules, Sources};
+use acp_edge::paths::{is_exhausted, is_missing};
 
 /// The result of a scan, with paths below the root.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub(super) struct Scan {
     pub(super) rules: Vec<(PathBuf, Sources)>,
     /// Folders that could not be listed.
     pub(super) unseen: Vec<PathBuf>,
+    /// One of them could not be listed now, as the system was exhausted.
+    pub(super) is_exhausted: bool,
     /// Set if the scan stopped early, because there are too many files.
     pub(super) is_cut: bool,
 }
@@ -43,7 +46,7 @@ pub(super) enum PathKind {
     Nothing,
     Folder,
     File(FoundFile),
-    /// Permissions prevent an answer.
+    /// Permissions, or the state of the system, prevent an answer.
     Hidden,
 }
 
@@ -52,8 +55,8 @@ pub(super) fn path_kind(root: &Path, path: PathBuf) -> PathKind {
     match fs::symlink_metadata(root.join(&path)) {
         Ok(meta) if meta.is_dir() => PathKind::Folder,
         Ok(meta) => seen(path, &meta).map_or(PathKind::Nothing, PathKind::File),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => PathKind::Hidden,
-        Err(_) => PathKind::Nothing,
+        Err(error) if is_missing(&error) => PathKind::Nothing,
+        Err(_) => PathKind::Hidden,
     }
 }
 
@@ -82,6 +85,7 @@ impl Scan {
                 if listed.is_shut {
                     self.unseen.push(folder.clone());
                 }
+                self.is_exhausted |= listed.is_exhausted;
                 let room = limit.saturating_sub(self.found.len());
                 self.is_cut |= listed.files.len() > room;
                 self.found.extend(listed.files.into_iter().take(room));
@@ -109,20 +113,34 @@ struct Listed {
     folders: Vec<PathBuf>,
     /// The rules in it; `None` if it could not be listed.
     rules: Option<Arc<Level>>,
-    /// Permissions prevent listing or entering it.
+    /// Permissions, or the state of the system, prevent listing or entering it.
     is_shut: bool,
+    is_exhausted: bool,
+}
+
+impl Listed {
+    fn note(&mut self, error: &io::Error) {
+        self.is_shut |= !is_missing(error);
+        self.is_exhausted |= is_exhausted(error);
+    }
 }
 
 fn list(root: &Path, folder: &Path, above: &Option<Arc<Level>>, rules: &Rules) -> Listed {
     let mut listed = Listed::default();
-    let is_shut = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-    let mut entries: Vec<DirEntry> = match fs::read_dir(root.join(folder)) {
-        Ok(entries) => entries.flatten().collect(),
+    let read = match fs::read_dir(root.join(folder)) {
+        Ok(read) => read,
         Err(error) => {
-            listed.is_shut = is_shut(&error);
+            listed.note(&error);
             return listed;
         }
     };
+    let mut entries: Vec<DirEntry> = Vec::new();
+    for entry in read {
+        match entry {
+            Ok(entry) => entries.push(entry),
+            Err(error) => listed.note(&error),
+        }
+    }
     entries.sort_by_key(DirEntry::file_name);
     let level = rules.enter(folder, above.clone());
     for entry in entries {
@@ -138,7 +156,7 @@ fn list(root: &Path, folder: &Path, above: &Option<Arc<Level>>, rules: &Rules) -
         match entry.metadata() {
             Ok(meta) => listed.files.extend(seen(path, &meta)),
             // The folder can be listed but not entered.
-            Err(error) => listed.is_shut |= is_shut(&error),
+            Err(error) => listed.note(&error),
         }
     }
     listed.rules = Some(level);
@@ -172,7 +190,7 @@ impl RealFolders {
         if folder.is_absolute() {
             return match fs::metadata(folder) {
                 Ok(meta) if meta.is_dir() => Access::Open,
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Access::Shut,
+                Err(error) if !is_missing(&error) => Access::Shut,
                 _ => Access::None,
             };
         }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::compare::Difference;
 use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
-use super::reading::now;
+use super::reading::{Attempt, Exhausted, now};
 use super::reviews::{Keeper, Left};
 use super::shadow::{Looked, Shadow};
 use super::store::Store;
@@ -54,6 +54,8 @@ pub(super) async fn run(
         keeper,
         store,
         wakeups: Wakeups::new(&root, git.clone(), &kit),
+        git,
+        is_tracked_known: false,
         held: None,
         is_copying: false,
         turns: Arc::default(),
@@ -61,7 +63,7 @@ pub(super) async fn run(
         kit,
     };
     let inbox = worker.kit.inbox.clone();
-    guarded(PLACE, &inbox, worker.open(git)).await;
+    guarded(PLACE, &inbox, worker.open()).await;
     loop {
         // Operations go first: a checkpoint covers pending notifications.
         tokio::select! {
@@ -88,6 +90,9 @@ struct Worker {
     keeper: Arc<Keeper>,
     store: Arc<Store>,
     wakeups: Wakeups,
+    git: Git,
+    /// Git has said which hidden files it tracks.
+    is_tracked_known: bool,
     /// Paths that the last look postponed.
     held: Option<PostponedPaths>,
     /// Contents are left to copy.
@@ -98,25 +103,59 @@ struct Worker {
 }
 
 impl Worker {
-    async fn open(&mut self, git: Git) {
-        let root = self.root.clone();
+    async fn open(&mut self) {
+        let (root, git) = (self.root.clone(), self.git.clone());
         let keeper = Arc::clone(&self.keeper);
-        let open = move |shadow: &mut Shadow| {
-            let (lease, left) = (keeper.lease(), keeper.left());
-            let looked = shadow.open(lease.as_ref().ok().cloned(), left.cut_turn());
+        let open = move |shadow: &mut Shadow, attempt: Attempt| {
+            let lease = keeper.lease();
+            let left = keeper.left().and_then(|left| Ok((left.cut_turn()?, left)));
             let tracked = git.tracked_although_ignored(&root);
-            shadow.include(tracked.clone());
-            let trouble = lease.err().or(shadow.keep().err());
+            if attempt == Attempt::One && (left.is_err() || tracked.is_err()) {
+                return Err(Exhausted);
+            }
+            // What was left stays for the next Neovim if it cannot be read.
+            let left_is_unknown = left.is_err();
+            let (cut, left) = left.unwrap_or_default();
+            let looked = shadow.open(lease.as_ref().ok().cloned(), cut, tracked.is_ok());
+            let tracked = tracked.ok();
+            shadow.include(tracked.as_deref().unwrap_or_default(), Attempt::Last)?;
+            let unknown = left_is_unknown.then(|| exhausted(&root));
+            let trouble = unknown.or(lease.err()).or(shadow.keep().err());
             let is_copying = shadow.is_copying();
             let folders = shadow.folders().collect();
-            (folders, tracked, trouble, is_copying, looked, left)
+            Ok((folders, tracked, trouble, is_copying, looked, left))
         };
-        let open = self.on_shadow("opening a project", open).await;
-        let (folders, tracked, trouble, is_copying, looked, left) = open.unwrap_or_default();
+        let open = self.until_known("opening a project", open).await;
+        let open = open.and_then(Result::ok).unwrap_or_default();
+        let (folders, tracked, trouble, is_copying, looked, left) = open;
         self.is_copying = is_copying;
+        self.is_tracked_known = tracked.is_some();
         self.warn(trouble);
         self.take_over(left, looked).await;
+        let tracked = tracked.unwrap_or_default();
         self.wakeups.start(folders, tracked).await;
+    }
+
+    /// Asks git again which hidden files it tracks, unless it has said so.
+    async fn find_tracked(&mut self) {
+        if self.is_tracked_known {
+            return;
+        }
+        let (root, git) = (self.root.clone(), self.git.clone());
+        let ask = move |_: &mut Shadow| git.tracked_although_ignored(&root);
+        if let Some(Ok(tracked)) = self.on_shadow("asking git", ask).await {
+            self.is_tracked_known = true;
+            self.track(tracked).await;
+        }
+    }
+
+    /// Tracks and watches these files although rules hide them.
+    async fn track(&mut self, paths: Vec<PathBuf>) {
+        let known = paths.clone();
+        let include = move |shadow: &mut Shadow, attempt| shadow.include(&known, attempt);
+        self.until_known("reading files", include).await;
+        let fresh = self.wakeups.track(paths).await;
+        self.look(Where::At(fresh.into_iter().collect())).await;
     }
 
     /// Reports the reviews that earlier Neovims have left, with the changes since a turn that was
@@ -133,18 +172,19 @@ impl Worker {
             held = looked.held;
         }
         let keeper = Arc::clone(&self.keeper);
-        let taken = self.on_shadow("taking over reviews", move |shadow| {
-            let changes = changes.iter().map(|change| shadow.file_change(change));
-            keeper.take_over(left, changes.collect())
-        });
-        match taken.await {
-            Some(Ok(files)) if !files.is_empty() => {
+        let take_over = move |shadow: &mut Shadow, _| {
+            let changes = changes.iter();
+            let changes = changes.map(|change| shadow.file_change(change, Attempt::One));
+            keeper.take_over(&left, changes.collect::<Result<_, _>>()?)
+        };
+        match self.until_known("taking over reviews", take_over).await {
+            Some(Ok(Ok(files))) if !files.is_empty() => {
                 let root = self.root.clone();
                 self.kit
                     .inbox
                     .send(Event::Project(ProjectEvent::ReviewsKept { root, files }));
             }
-            Some(Err(why)) => self.warn(Some(why)),
+            Some(Ok(Err(why))) => self.warn(Some(why)),
             _ => {}
         }
     }
@@ -182,15 +222,10 @@ impl Worker {
                     true => self.changed().await,
                     false => Where::Everything,
                 };
+                self.find_tracked().await;
                 self.checkpoint(token, begun, place, turns).await;
             }
-            Operation::Track(paths) => {
-                let known = paths.clone();
-                let work = move |shadow: &mut Shadow| shadow.include(known);
-                self.on_shadow("reading files", work).await;
-                let fresh = self.wakeups.track(paths).await;
-                self.look(Where::At(fresh.into_iter().collect())).await;
-            }
+            Operation::Track(paths) => self.track(paths).await,
             Operation::Review(begun, ended) => self.wakeups.review(begun, ended),
         }
     }
@@ -218,6 +253,36 @@ impl Worker {
         let shadow = Arc::clone(&self.shadow);
         let work = move || work(&mut shadow.lock().unwrap_or_else(PoisonError::into_inner));
         self.kit.blocking(place, work).await
+    }
+
+    /// Repeats work on the shadow for a while as long as the system is exhausted; `None` if it
+    /// panicked.
+    async fn until_known<T: Send + 'static>(
+        &self,
+        place: &'static str,
+        work: impl Fn(&mut Shadow, Attempt) -> Result<T, Exhausted> + Send + Sync + 'static,
+    ) -> Option<Result<T, Exhausted>> {
+        let (work, begun) = (Arc::new(work), Instant::now());
+        let quiescence = self.kit.writers.quiescence();
+        let mut attempt = Attempt::One;
+        loop {
+            let work = Arc::clone(&work);
+            let done = self.on_shadow(place, move |shadow| work(shadow, attempt));
+            match done.await? {
+                Err(Exhausted) if attempt == Attempt::One => {
+                    tokio::time::sleep(quiescence.after).await;
+                    if begun.elapsed() >= quiescence.exhausted() {
+                        attempt = Attempt::Last;
+                    }
+                }
+                done => {
+                    if done.is_err() {
+                        self.warn(Some(exhausted(&self.root)));
+                    }
+                    return Some(done);
+                }
+            }
+        }
     }
 
     /// Looks, reports changes to the core, and updates the watches; `None` if it panicked.
@@ -274,11 +339,13 @@ impl Worker {
                 // The core is gone.
                 return Some(());
             };
-            let read = move |shadow: &mut Shadow| {
-                let changes = part.iter().map(|change| shadow.file_change(change));
-                changes.collect::<Vec<_>>()
+            let read = move |shadow: &mut Shadow, attempt| {
+                let changes = part.iter();
+                let changes = changes.map(|change| shadow.file_change(change, attempt));
+                changes.collect::<Result<Vec<_>, _>>()
             };
-            let changes = self.on_shadow("reading what has changed", read).await?;
+            let changes = self.until_known("reading what has changed", read).await?;
+            let changes = changes.unwrap_or_default();
             let root = self.root.clone();
             let event = Event::Project(ProjectEvent::Changed { root, changes });
             self.kit.inbox.send_with(event, permit);
@@ -359,6 +426,7 @@ impl Worker {
         let keeper = Arc::clone(&self.keeper);
         if turns == Turns::Running {
             let noted = self.on_shadow("keeping a checkpoint", move |shadow| {
+                shadow.hold_lease(keeper.lease()?);
                 keeper.turns_run(&shadow.checkpoint()?)
             });
             return self.warn(noted.await.and_then(Result::err));
@@ -399,6 +467,14 @@ fn parts(changes: Vec<Difference>) -> Vec<Vec<Difference>> {
         }
     }
     parts
+}
+
+fn exhausted(root: &Path) -> String {
+    format!(
+        "Not all that is kept of {} could be read, because the system has no file descriptors, \
+         processes or memory left; end some programs, or raise `ulimit -n`, and restart Neovim.",
+        root.display()
+    )
 }
 
 fn failed(root: &Path) -> String {

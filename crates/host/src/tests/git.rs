@@ -124,7 +124,7 @@ fn text(file: &Option<DiskText>) -> Option<String> {
 }
 
 /// Runs git as a user without configuration.
-pub(super) fn git(folder: &Path, args: &[&str]) {
+pub(crate) fn git(folder: &Path, args: &[&str]) {
     let output = Command::new("git")
         .current_dir(folder)
         .args(["-c", "protocol.file.allow=always"])

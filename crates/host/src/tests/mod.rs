@@ -4,8 +4,10 @@
 
 mod agents;
 mod ending;
+#[cfg(target_os = "linux")]
+pub(crate) mod exhausted;
 mod files;
-mod git;
+pub(crate) mod git;
 mod highlighting;
 mod history;
 mod mcp;

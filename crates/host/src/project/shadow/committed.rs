@@ -5,6 +5,7 @@
 //! Invariant: an entry says that git holds its content only if the index said so of a file with the
 //! entry's stat; before a change is compared or reported, the content is in the store.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::Shadow;
@@ -13,6 +14,7 @@ use crate::project::git_index::{Indexed, Object};
 use crate::project::manifest::What;
 use crate::project::reading::is_text;
 use crate::project::store::Loss;
+use acp_edge::paths::is_missing;
 
 impl Shadow {
     /// Records which of the uncopied contents git holds.
@@ -30,19 +32,29 @@ impl Shadow {
         }
     }
 
-    /// Stores the contents of these files as far as git holds them.
-    pub(super) fn take_from_git<'a>(&mut self, paths: impl Iterator<Item = &'a PathBuf>) {
+    /// Stores the contents of these files as far as git holds them; returns those that it cannot be
+    /// asked for now, which are postponed.
+    pub(super) fn take_from_git<'a>(
+        &mut self,
+        paths: impl Iterator<Item = &'a PathBuf>,
+    ) -> HashSet<PathBuf> {
+        let mut unknown = HashSet::new();
         let object = |path: &'a PathBuf| match self.entries.get(path)?.what {
             What::Git(object) => Some((path, object)),
             _ => None,
         };
         let (paths, objects): (Vec<&PathBuf>, Vec<Object>) = paths.filter_map(object).unzip();
         if paths.is_empty() {
-            return;
+            return unknown;
         }
         let mut contents = self.git.each_content(self.root.path(), &objects);
         for path in paths {
             let content = contents.next().unwrap_or(Err(Loss::Gone));
+            let is_unknown = matches!(&content, Err(Loss::Io(error)) if !is_missing(error));
+            if is_unknown && self.hold.hold_unknown(path) {
+                unknown.insert(path.clone());
+                continue;
+            }
             let what = content.map_err(|loss| loss.words()).and_then(|bytes| {
                 match self.store.hold(&bytes) {
                     Ok(blob) if is_text(&bytes) => Ok(What::Text(blob)),
@@ -55,5 +67,6 @@ impl Shadow {
                 self.kept = None;
             }
         }
+        unknown
     }
 }

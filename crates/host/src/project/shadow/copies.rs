@@ -93,6 +93,7 @@ impl Shadow {
                 && entry.stat == known.stat
                 && entry.what != What::Later
                 && !reads.torn.contains(&seen.path)
+                && !reads.unknown.contains(&seen.path)
             {
                 *known = entry;
                 self.kept = None;
@@ -162,6 +163,7 @@ mod tests {
     use super::*;
     use crate::project::git::no_git;
     use crate::project::limits::Limits;
+    use crate::project::reading::Attempt;
     use crate::project::store::Store;
     use crate::quiescence::{Quiescence, Writers};
     use acp_core::spine::project::Body;
@@ -201,7 +203,7 @@ mod tests {
             ..Quiescence::default()
         }));
         let mut shadow = Shadow::new(root.clone(), store, None, writers, no_git());
-        shadow.open(None, None);
+        shadow.open(None, None, true);
         Folder {
             shadow,
             root,
@@ -220,13 +222,14 @@ mod tests {
         fn check(&mut self, before: &[Option<&str>]) {
             let looked = self.shadow.look_all();
             let changes = looked.changes.iter();
-            let changes = changes.map(|change| self.shadow.file_change(change));
+            let changes = changes.map(|change| self.shadow.file_change(change, Attempt::Last));
             let text = |body| match body {
                 Body::Text(text) => Some(text.text.to_string().trim_end().to_owned()),
                 Body::Bytes { blob: None, .. } => None,
                 other => panic!("{other:?}"),
             };
-            let found: Vec<Option<String>> = changes.map(|it| text(it.before.body)).collect();
+            let found: Vec<Option<String>> =
+                changes.flatten().map(|it| text(it.before.body)).collect();
             let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
             assert_eq!(found, before);
         }
@@ -236,7 +239,8 @@ mod tests {
     fn files_are_copied_slice_by_slice_and_a_tracked_one_at_once() {
         let mut folder = open();
         let last = folder.path(COUNT - 1);
-        folder.shadow.include(vec![last]);
+        let included = folder.shadow.include(&[last], Attempt::One);
+        assert!(included.is_ok());
         for number in [0, COUNT - 2, COUNT - 1] {
             fs::write(folder.path(number), "new").expect("a file");
         }

@@ -20,7 +20,7 @@ use super::lease::Lease;
 use super::manifest::{Entries, Entry};
 use super::postponed::Postponed;
 use super::prune;
-use super::reading::{self, nanoseconds};
+use super::reading::{self, Attempt, Exhausted, nanoseconds};
 use super::root::Root;
 use super::rules::{Rules, Sources};
 use super::scan::{PathKind, RealFolders, Scan, path_kind};
@@ -120,8 +120,13 @@ impl Shadow {
 
     /// Accepts the current state; the checkpoint of an earlier Neovim saves reading unchanged
     /// files. `cut` is the state at the beginning of a turn that was cut: the changes since then are
-    /// returned.
-    pub(super) fn open(&mut self, lease: Option<Arc<Lease>>, cut: Option<Entries>) -> Looked {
+    /// returned. If it is unknown which hidden files git tracks, known ones stay known.
+    pub(super) fn open(
+        &mut self,
+        lease: Option<Arc<Lease>>,
+        cut: Option<Entries>,
+        is_tracked_known: bool,
+    ) -> Looked {
         self.lease = lease;
         self.has_git = self.root.real().join(".git/HEAD").is_file();
         {
@@ -141,6 +146,9 @@ impl Shadow {
             }
             None => Reporting::Off,
         };
+        if !is_tracked_known {
+            self.included.extend(self.entries.keys().cloned());
+        }
         let looked = self.look_at_all(reporting);
         if self.has_many_to_copy() {
             self.find_in_git();
@@ -212,6 +220,9 @@ impl Shadow {
             }
             scopes.push(target);
         }
+        if let Some(again) = self.look_again(&mut scan, &rules, &scopes) {
+            return again;
+        }
         self.update(scan, &scopes, &mut rules, folders, Reporting::On)
     }
 
@@ -221,7 +232,10 @@ impl Shadow {
     }
 
     /// Tracks these files in their current state although rules hide them.
-    pub(super) fn include(&mut self, paths: Vec<PathBuf>) {
+    ///
+    /// # Errors
+    /// It is unknown now whether rules hide them, and it is not the last attempt.
+    pub(super) fn include(&mut self, paths: &[PathBuf], attempt: Attempt) -> Result<(), Exhausted> {
         let paths: Vec<PathBuf> = paths
             .iter()
             .filter_map(|path| self.root.key(path))
@@ -233,17 +247,30 @@ impl Shadow {
             is_hidden && !self.entries.contains_key(path)
         };
         let new: Vec<PathBuf> = paths.iter().filter(|path| is_new(path)).cloned().collect();
+        if rules.are_exhausted() {
+            if attempt == Attempt::One {
+                return Err(Exhausted);
+            }
+            // A hidden file that the next look finds is not new.
+            self.gaps.unseen.push(PathBuf::new());
+        }
         self.included.extend(paths.iter().cloned());
         if !new.is_empty() {
             let folders = RealFolders::default();
             self.update(Scan::default(), &new, &mut rules, folders, Reporting::Off);
         }
         self.copy_first(&paths);
+        Ok(())
     }
 
     /// Returns the walked folders, including the root, as the core spells them.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         self.folders.iter().map(|folder| self.root.spelled(folder))
+    }
+
+    /// Names the lease on the project if there was none when it was opened.
+    pub(super) fn hold_lease(&mut self, lease: Arc<Lease>) {
+        self.lease.get_or_insert(lease);
     }
 
     /// Stores the state of all files as a checkpoint.
@@ -295,8 +322,13 @@ impl Shadow {
         let mut scan = Scan::default();
         let limit = self.store.limits.files;
         scan.walk(self.root.path(), PathBuf::new(), &mut rules, limit);
-        let (is_cut, unseen) = (scan.is_cut, scan.unseen.clone());
         let everything = [PathBuf::new()];
+        if let Some(again) = self.look_again(&mut scan, &rules, &everything)
+            && reporting == Reporting::On
+        {
+            return again;
+        }
+        let (is_cut, unseen) = (scan.is_cut, scan.unseen.clone());
         let folders = RealFolders::default();
         let looked = self.update(scan, &everything, &mut rules, folders, reporting);
         self.gaps.is_cut = is_cut;
@@ -304,6 +336,27 @@ impl Shadow {
         self.last_look = begun;
         self.copy_all();
         looked
+    }
+
+    /// Returns a look that has found nothing, to be repeated: the system was exhausted, so that files
+    /// or rules are missing in the scan. After a while, these count as unseen: what is found there
+    /// may have existed before.
+    fn look_again(&mut self, scan: &mut Scan, rules: &Rules, scopes: &[PathBuf]) -> Option<Looked> {
+        if !scan.is_exhausted && !rules.are_exhausted() {
+            self.hold.complete();
+            return None;
+        }
+        if rules.are_exhausted() {
+            scan.unseen.push(PathBuf::new());
+        }
+        if self.hold.leave_out(scopes) {
+            return Some(Looked {
+                held: self.held(),
+                ..Looked::default()
+            });
+        }
+        self.gaps.unseen.extend(scan.unseen.iter().cloned());
+        None
     }
 
     fn held(&self) -> Option<PostponedPaths> {
@@ -314,16 +367,23 @@ impl Shadow {
     }
 
     /// Converts a change for the core, with the texts before and after from the store.
-    pub(super) fn file_change(&self, change: &Difference) -> FileChange {
+    ///
+    /// # Errors
+    /// The system cannot read them now, and it is not the last attempt.
+    pub(super) fn file_change(
+        &self,
+        change: &Difference,
+        attempt: Attempt,
+    ) -> Result<FileChange, Exhausted> {
         let path = self.root.spelled(&change.path);
         let from = change.from.as_ref().map(|from| self.root.spelled(from));
         let old = from.as_deref().unwrap_or(&path);
-        FileChange {
-            before: reading::state(old, change.before.as_ref(), &self.store),
-            after: reading::state(&path, change.after.as_ref(), &self.store),
+        Ok(FileChange {
+            before: reading::state(old, change.before.as_ref(), &self.store, attempt)?,
+            after: reading::state(&path, change.after.as_ref(), &self.store, attempt)?,
             from,
             path,
-        }
+        })
     }
 
     /// Returns the paths that may change although their folder's watch reports nothing; `None` if
@@ -364,5 +424,246 @@ impl Shadow {
     fn rules(&self) -> Rules {
         let (root, own) = (self.root.path(), self.store.folder());
         Rules::new(root, self.excludes.clone(), own, self.has_git)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Environment;
+    use crate::project::limits::Limits;
+    use crate::project::manifest::What;
+    use crate::quiescence::Quiescence;
+    use crate::tests::exhausted::{is_alone, with_descriptors};
+    use crate::tests::git::git;
+    use acp_core::spine::project::FileState;
+
+    /// The shadow of a folder with a hidden file.
+    struct Folder {
+        shadow: Shadow,
+        root: PathBuf,
+        folder: tempfile::TempDir,
+    }
+
+    impl Folder {
+        fn new(quiescence: Quiescence) -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            let root = folder.path().join("p");
+            fs::create_dir_all(root.join("sub")).expect("a folder");
+            let this = Self {
+                shadow: shadow(&folder, quiescence),
+                root,
+                folder,
+            };
+            this.put(".gitignore", "hidden\n");
+            this.put("hidden", "mine\n");
+            this.put("a", "old\n");
+            this
+        }
+
+        fn put(&self, path: &str, text: &str) {
+            fs::write(self.root.join(path), text).expect("a file");
+        }
+
+        /// Waits until a file's times distinguish it from a later version.
+        fn settle(&self, path: &str) {
+            let meta = fs::metadata(self.root.join(path)).expect("a file");
+            let age = || meta.modified().expect("a time").elapsed();
+            while age().is_ok_and(|age| age < Duration::from_millis(60)) {
+                std::thread::yield_now();
+            }
+        }
+
+        /// Looks at these paths, or at everything.
+        fn look(&mut self, place: &[&str]) -> Looked {
+            let paths: Vec<PathBuf> = place.iter().map(|path| self.root.join(path)).collect();
+            match place {
+                [] => self.shadow.look_all(),
+                _ => self.shadow.look(&paths),
+            }
+        }
+
+        /// Looks at all that a look has left for later; returns all changes.
+        fn follow(&mut self, mut looked: Looked) -> Vec<Difference> {
+            let mut changes = Vec::new();
+            while let Some(held) = looked.held.take() {
+                changes.append(&mut looked.changes);
+                looked = self
+                    .shadow
+                    .look(&held.paths.into_iter().collect::<Vec<_>>());
+            }
+            changes.append(&mut looked.changes);
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
+            changes
+        }
+
+        /// Compares the paths of changes, and their texts.
+        #[track_caller]
+        fn check(&self, changes: &[Difference], want: &[(&str, &str, &str)]) {
+            let text = |state: &FileState| state.text().unwrap_or_default().to_string();
+            let told = changes.iter().map(|change| {
+                let change = self.shadow.file_change(change, Attempt::One);
+                let change = change.expect("it can be read");
+                let path = change.path.strip_prefix(&self.root).expect("below it");
+                let path = path.display().to_string();
+                (path, text(&change.before), text(&change.after))
+            });
+            let told: Vec<(String, String, String)> = told.collect();
+            let told: Vec<(&str, &str, &str)> = told
+                .iter()
+                .map(|(path, before, after)| (&**path, &**before, &**after))
+                .collect();
+            assert_eq!(told, want);
+        }
+    }
+
+    fn shadow(folder: &tempfile::TempDir, quiescence: Quiescence) -> Shadow {
+        let limits = Limits::default();
+        let path = std::env::var_os("PATH").expect("a path");
+        let environment = Environment::from_variables([("PATH".into(), path)]);
+        let git = Git::new(environment, limits.file_bytes);
+        let store = Arc::new(Store::new(&folder.path().join("s"), limits));
+        let writers = Arc::new(Writers::new(quiescence));
+        Shadow::new(folder.path().join("p"), store, None, writers, git)
+    }
+
+    /// A look that does not wait for a system without descriptors.
+    fn impatient() -> Quiescence {
+        Quiescence {
+            after: Duration::ZERO,
+            patience: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn what_an_exhausted_system_hides_is_reported_later() {
+        if !is_alone("project::shadow::tests::what_an_exhausted_system_hides_is_reported_later") {
+            return;
+        }
+        let (a, b) = (("a", "old\n", "new\n"), ("sub/b", "", "new\n"));
+        check_exhausted(&[], &[], &[a, b]);
+        check_exhausted(&["a", "sub/b"], &[], &[a, b]);
+        check_exhausted(&["sub"], &[], &[b]);
+        check_exhausted(&["hidden"], &[], &[]);
+        // Another look before the one that was left for later has all of that.
+        check_exhausted(&["sub"], &["a"], &[a, b]);
+        check_exhausted(&[], &["a"], &[a, b]);
+    }
+
+    /// Looks at these paths, or at everything, while no file can be opened, and then at `next` or at
+    /// what that look has left for later.
+    #[track_caller]
+    fn check_exhausted(place: &[&str], next: &[&str], want: &[(&str, &str, &str)]) {
+        let mut folder = Folder::new(Quiescence::default());
+        folder.shadow.open(None, None, true);
+        folder.put("a", "new\n");
+        folder.put("sub/b", "new\n");
+        let mut looked = with_descriptors(0, || folder.look(place));
+        assert_eq!(looked.changes, [], "{place:?}");
+        if !next.is_empty() {
+            looked = folder.look(next);
+        }
+        let changes = folder.follow(looked);
+        let is_known = |change| folder.shadow.file_change(change, Attempt::One).is_ok();
+        assert!(!with_descriptors(0, || changes.iter().any(is_known)));
+        folder.check(&changes, want);
+    }
+
+    #[test]
+    fn what_existed_while_the_system_was_exhausted_is_not_new() {
+        let name = "project::shadow::tests::what_existed_while_the_system_was_exhausted_is_not_new";
+        if !is_alone(name) {
+            return;
+        }
+        let mut folder = Folder::new(impatient());
+        folder.shadow.open(None, None, true);
+        folder.put("sub/mine", "mine\n");
+        folder.settle("sub/mine");
+        let begun = reading::now();
+        let looked = with_descriptors(0, || folder.look(&["sub"]));
+        assert_eq!(folder.follow(looked), []);
+        folder.shadow.knows_all_until(begun);
+        folder.put("sub/new", "new\n");
+        let looked = folder.look(&["sub"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("sub/new", "", "new\n")]);
+    }
+
+    #[test]
+    fn a_hidden_file_that_is_opened_while_the_system_is_exhausted_is_not_new() {
+        let name = "a_hidden_file_that_is_opened_while_the_system_is_exhausted_is_not_new";
+        if !is_alone(&format!("project::shadow::tests::{name}")) {
+            return;
+        }
+        let mut folder = Folder::new(impatient());
+        folder.settle("hidden");
+        folder.shadow.open(None, None, true);
+        let hidden = [folder.root.join("hidden")];
+        let shadow = &mut folder.shadow;
+        let included = with_descriptors(0, || shadow.include(&hidden, Attempt::One));
+        assert!(included.is_err(), "it is tried again");
+        let included = with_descriptors(0, || shadow.include(&hidden, Attempt::Last));
+        assert!(included.is_ok());
+        let looked = folder.look(&["hidden"]);
+        assert_eq!(folder.follow(looked), []);
+        folder.put("hidden", "new\n");
+        let looked = folder.look(&["hidden"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("hidden", "mine\n", "new\n")]);
+    }
+
+    #[test]
+    fn what_git_tracks_stays_known_while_git_cannot_be_started() {
+        let name =
+            "project::shadow::tests::what_git_tracks_stays_known_while_git_cannot_be_started";
+        if !is_alone(name) {
+            return;
+        }
+        let mut folder = Folder::new(impatient());
+        git(&folder.root, &["init", "--quiet"]);
+        git(&folder.root, &["add", "--force", "hidden"]);
+        let tracked = |folder: &Folder| folder.shadow.git.tracked_although_ignored(&folder.root);
+        let unknown = with_descriptors(0, || tracked(&folder));
+        assert!(unknown.is_err(), "{unknown:?}");
+        let known = tracked(&folder).expect("git runs");
+        assert_eq!(known, [folder.root.join("hidden")]);
+        folder.shadow.open(None, None, true);
+        let included = folder.shadow.include(&known, Attempt::One);
+        assert!(included.is_ok() && folder.shadow.keep().is_ok());
+        // The next Neovim.
+        folder.shadow = shadow(&folder.folder, impatient());
+        folder.shadow.open(None, None, false);
+        folder.put("hidden", "new\n");
+        let looked = folder.look(&[]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("hidden", "mine\n", "new\n")]);
+    }
+
+    #[test]
+    fn what_git_holds_is_not_lost_while_git_cannot_be_started() {
+        let name = "project::shadow::tests::what_git_holds_is_not_lost_while_git_cannot_be_started";
+        if !is_alone(name) {
+            return;
+        }
+        for count in 0..16 {
+            let mut folder = Folder::new(Quiescence::default());
+            git(&folder.root, &["init", "--quiet"]);
+            folder.settle("a");
+            git(&folder.root, &["add", "a"]);
+            folder.shadow.open(None, None, true);
+            let known = folder.shadow.entries.get_mut(Path::new("a"));
+            known.expect("known").what = What::Later;
+            folder.shadow.find_in_git();
+            let known = &folder.shadow.entries[Path::new("a")];
+            assert!(matches!(known.what, What::Git(_)), "{known:?}");
+            folder.put("a", "new\n");
+            folder.settle("a");
+            let looked = with_descriptors(count, || folder.look(&["a"]));
+            let changes = folder.follow(looked);
+            folder.check(&changes, &[("a", "old\n", "new\n")]);
+        }
     }
 }

@@ -76,10 +76,12 @@ impl Shadow {
             self.note_unseen(&found, &gone, &was_there);
             self.set_aside(&mut found, &mut gone, &was_there);
         }
-        let read = self.read(found, reporting, &mut gone);
+        let mut read = self.read(found, reporting, &mut gone);
         if reporting == Reporting::On {
             self.take_uncopied(&read, &gone);
-            self.take_from_git(read.iter().map(|(path, _)| path).chain(&gone));
+            let unknown = self.take_from_git(read.iter().map(|(path, _)| path).chain(&gone));
+            read.retain(|(path, _)| !unknown.contains(path));
+            gone.retain(|path| !unknown.contains(path));
             let mut changes = differences(&self.entries, read.clone(), &gone, &self.store);
             changes.retain(|change| {
                 let after = change.after.as_ref().filter(|_| change.before.is_none());
@@ -168,8 +170,17 @@ impl Shadow {
             match entry {
                 Some(_)
                     if reporting == Reporting::On
-                        && reads.torn.contains(&seen.path)
-                        && self.hold.hold(&seen.path) => {}
+                        && (reads.torn.contains(&seen.path) && self.hold.hold(&seen.path)
+                            || reads.unknown.contains(&seen.path)
+                                && self.hold.hold_unknown(&seen.path)) => {}
+                // Its content is copied once the system can read it.
+                Some(entry) if reads.unknown.contains(&seen.path) => {
+                    let what = match reporting {
+                        Reporting::On => entry.what.clone(),
+                        Reporting::Off => What::Later,
+                    };
+                    read.push((seen.path, Entry { what, ..entry }));
+                }
                 Some(entry) => read.push((seen.path, entry)),
                 None if self.entries.contains_key(&seen.path) => gone.push(seen.path),
                 None => {}
@@ -373,7 +384,7 @@ mod tests {
             .expect("long still");
         let store = Arc::new(Store::new(&folder.path().join("s"), Limits::default()));
         let mut shadow = Shadow::new(root, Arc::clone(&store), None, Arc::default(), no_git());
-        shadow.open(None, None);
+        shadow.open(None, None, true);
         let entry = shadow.entries.get_mut(Path::new("a")).expect("known");
         entry.what = What::Text(store.put(b"old").expect("kept"));
         entry.settled = settled;

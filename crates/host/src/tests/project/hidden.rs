@@ -280,6 +280,27 @@ fn tracked_files_are_known_even_if_hidden() {
     );
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn tracked_files_are_known_once_git_can_be_started() {
+    use crate::tests::exhausted::{is_alone, with_descriptors};
+
+    if !is_alone("tests::project::hidden::tracked_files_are_known_once_git_can_be_started") {
+        return;
+    }
+    let work = Work::with(&[(".gitignore", "a\n"), ("a", "1")], |config| {
+        let path = std::env::var_os("PATH").expect("a path");
+        config.environment = Environment::from_variables([("PATH".into(), path)]);
+    });
+    work.git("", &["init", "-q"]);
+    work.git("", &["add", "-f", "a"]);
+    work.settle(".git/config");
+    with_descriptors(0, || work.opened());
+    assert_eq!(work.changes(), [""; 0]);
+    work.file("a", "one");
+    assert_eq!(work.changes(), [r#"a: "1" > "one""#]);
+}
+
 #[test]
 fn a_visible_file_tracked_before_its_first_look_is_reported() {
     let work = Work::open(&[("a", "1")]);

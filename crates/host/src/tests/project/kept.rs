@@ -14,9 +14,14 @@ use acp_core::text::format::{Encoding, LineEnd};
 impl Work {
     /// Starts another Neovim on the same project, now or after this one.
     fn another(&self) -> Work {
+        self.another_with(Quiescence::default())
+    }
+
+    fn another_with(&self, quiescence: Quiescence) -> Work {
         let run = Run::with(|config| {
             config.environment = Environment::from_variables([]);
             config.limits.project.watches = 0;
+            config.limits.quiescence = quiescence;
             config.state_path = self.state.clone();
         });
         Work {
@@ -573,4 +578,53 @@ fn the_checkpoint_of_a_running_neovim_stays_at_any_age() {
     wait_for_pruning(&one, || one.blobs().len() <= 2 && pruned.exists());
     idle.file("a", "4");
     assert_eq!(idle.changes(), ["a: \"1\" > \"4\""]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_neovim_that_had_no_lease_when_it_opened_a_project_has_one_once_a_turn_begins() {
+    use crate::tests::exhausted::{is_alone, with_descriptors};
+
+    let name = "a_neovim_that_had_no_lease_when_it_opened_a_project_has_one_once_a_turn_begins";
+    if !is_alone(&format!("tests::project::kept::{name}")) {
+        return;
+    }
+    let work = Work::new(&[("a", "1")]);
+    work.settle("a");
+    with_descriptors(0, || work.opened());
+    work.turn();
+    // The turn is named after the checkpoint is taken.
+    let states = |what: &str| {
+        let lives = work.kept_files(".life");
+        let mut terms = lives.iter().map(fs::read_to_string);
+        terms.any(|terms| terms.is_ok_and(|terms| terms.contains(what)))
+    };
+    wait_for("a lease", || states("\"turn\":\""));
+    assert!(states("\"checkpoint\":\""));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn reviews_that_cannot_be_read_come_back_with_the_next_session() {
+    use crate::tests::exhausted::{is_alone, with_descriptors};
+
+    let name = "reviews_that_cannot_be_read_come_back_with_the_next_session";
+    if !is_alone(&format!("tests::project::kept::{name}")) {
+        return;
+    }
+    let one = Work::open(&[("a", "1\n")]);
+    one.settle("a");
+    one.turn();
+    let impatient = Quiescence {
+        after: Duration::ZERO,
+        patience: Duration::ZERO,
+    };
+    let two = one.another_with(impatient);
+    one.file("a", "2\n");
+    let _folder = one.end();
+    two.settle("a");
+    assert_eq!(with_descriptors(0, || two.lines()), [""; 0]);
+    let root = two.root.clone();
+    two.run.host.run(HostEffect::CloseProject { root });
+    assert_eq!(two.lines(), [r#"a: "1\n" > "2\n""#]);
 }
