@@ -42,18 +42,25 @@ impl Review {
         // One part of each change at a time: the others are found again in the rest of it.
         loop {
             let mut parts = self.parts_still(seen);
+            let count = parts.len();
             parts.dedup_by_key(|part| part.at);
-            if parts.is_empty() {
+            if count == 0 {
                 return;
             }
             self.history.accept(&Accepted::of(&self.track, &parts));
             self.track.accept(&parts);
             self.settle(Cause::Whole);
+            if count == parts.len() {
+                return;
+            }
         }
     }
 
     fn parts_still(&self, seen: &Seen) -> Vec<Part> {
-        let edits = diff(&seen.current, self.current());
+        let edits = match seen.current == *self.current() {
+            true => Vec::new(),
+            false => diff(&seen.current, self.current()),
+        };
         let mut above = edits.iter().peekable();
         let mut grown = 0;
         let parts = seen.hunks.iter().filter_map(|hunk| {
@@ -85,9 +92,9 @@ impl Review {
                 .current()
                 .lines(part.new)
                 .eq(seen.current.lines(hunk.new.clone()));
-        let in_conflict = |hunk: &Hunk| hunk.conflict.is_some() && hunk.holds(change);
-        let is_offered = !self.offers.is_empty() && self.hunks.iter().any(in_conflict);
-        (is_same && !is_offered).then_some(Part { at, rows })
+        let above = |hunk: &Hunk| hunk.new.end < change.new.start;
+        let here = self.hunks.get(self.hunks.partition_point(above))?;
+        (is_same && here.conflict.is_none()).then_some(Part { at, rows })
     }
 }
 
