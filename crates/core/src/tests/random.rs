@@ -547,3 +547,38 @@ fn what_a_reload_brings_of_a_write_under_way_is_the_agents() {
         Step::Buffer(0, "reload"),
     ]);
 }
+
+#[test]
+fn a_buffer_loaded_during_a_reject_of_bytes_leaves_nothing_of_the_agents() {
+    let steps = [
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::User("prompt"),
+        Step::Shell(0, vec![]),
+        Step::Check,
+        Step::Tell,
+        Step::Tell,
+        Step::Whole(0, "bytes"),
+        Step::User("reject row"),
+        Step::Buffer(0, "open"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn a_waiting_report_of_a_link_does_not_tell_who_wrote_the_file() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Read(0, None, None),
+        Step::User("prompt"),
+        Step::Read(0, None, None),
+        Step::Buffer(0, "open"),
+        Step::Check,
+        Step::Tell,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Disk(1),
+    ]);
+}

@@ -31,7 +31,8 @@ use crate::workspace::{FileEdit, Signal, Workspace};
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
-use unreported::{Cut, How, Unreported};
+pub(crate) use unreported::How;
+use unreported::{Cut, Unreported};
 
 /// Changes that still wait for a report.
 #[derive(Debug, Default)]
@@ -70,10 +71,10 @@ struct Reading {
 impl Changes {
     /// Records a state that was read from disk before its change was reported, unless Neovim has
     /// saved it; returns whether it is recorded.
-    pub fn note_read(&mut self, real: &Path, state: FileState) -> bool {
+    pub fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
         let is_new = !self.unreported.is_saved(real, &state);
         if is_new {
-            self.unreported.add(real, state, How::Read);
+            self.unreported.add(real, state, how);
         }
         is_new
     }
@@ -252,7 +253,8 @@ impl Workspace {
         let names = self.names_of(path);
         let waiting = self.fileops.waiting(&names);
         let told = waiting.filter_map(|op| match &op.intent {
-            Intent::TakeIn(change) => Some(change.by),
+            // Of the file, not of a link to it.
+            Intent::TakeIn(change) if !change.is_link() => Some(change.by),
             _ => None,
         });
         match (told.last(), self.fileops.doing(&names)) {

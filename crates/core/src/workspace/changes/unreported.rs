@@ -25,11 +25,13 @@ struct Version {
 
 /// How a version came to be known, and so whose it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(crate) enum How {
     /// Neovim saved it: it is the user's.
     Saved,
     /// It was read for a buffer or a review, which took it for the text before an agent's change.
     Read,
+    /// It was read for a review, which has it as the agent's.
+    Listed,
     /// It was read when Neovim's save replaced it: only the disk has had it.
     Replaced,
 }

@@ -15,7 +15,7 @@ use crate::spine::project::FileState;
 use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::text::format::Format;
 use crate::text::{Text, moved};
-use crate::workspace::changes::{DiskMerge, known_on_disk};
+use crate::workspace::changes::{DiskMerge, How, known_on_disk};
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Opens, Outcome, Plan,
@@ -397,7 +397,7 @@ impl Workspace {
         let before = before.unwrap_or_default();
         let name = self.reviews.name_of(path, &real);
         if self.reviews.get(&name).is_none() && by.is_some() {
-            self.changes.note_read(&real, origin.clone());
+            self.changes.note_read(&real, origin.clone(), How::Read);
         }
         let review = self
             .reviews

@@ -11,6 +11,7 @@ use crate::spine::pending::reply::Edited;
 use crate::spine::project::FileState;
 use crate::text::{LineEdit, Text};
 use crate::workspace::Workspace;
+use crate::workspace::changes::How;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Intent};
 use crate::workspace::jobs::ReadJob;
@@ -69,7 +70,11 @@ impl Workspace {
         self.reviews.rename(&name, &path);
         self.fileops.review_renamed(&name, &path);
         let by = self.writer_at(&real);
-        let is_agents = is_read && by.is_some() && self.changes.note_read(&real, state);
+        let how = match self.reviews.get(&path) {
+            Some(_) => How::Listed,
+            None => How::Read,
+        };
+        let is_agents = is_read && by.is_some() && self.changes.note_read(&real, state, how);
         // Loaded between the end of an agent's write and the report of it.
         let is_written = self
             .fileops
@@ -233,7 +238,7 @@ impl Workspace {
         if text != *review.ledger.current() {
             review.user_wrote(text);
             if by.is_some() {
-                self.changes.note_read(&disk.real, now);
+                self.changes.note_read(&disk.real, now, How::Read);
             }
         }
         self.reviews.touch(path);
