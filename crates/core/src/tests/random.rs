@@ -582,3 +582,29 @@ fn a_waiting_report_of_a_link_does_not_tell_who_wrote_the_file() {
         Step::Disk(1),
     ]);
 }
+
+#[test]
+fn what_an_undone_reject_brings_back_is_the_agents_beside_another_programs_line() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::User("reject row"),
+        Step::Foreign(0, 0),
+        Step::User("list undo"),
+    ]);
+}
+
+#[test]
+fn n12() {
+    let steps = [
+        Step::User("open"),
+        Step::User("stop"),
+        Step::User("prompt"),
+        Step::Time,
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

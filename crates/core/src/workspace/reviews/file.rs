@@ -220,7 +220,7 @@ impl FileReview {
     }
 
     /// Records that lines of the agent are back in the text, which was the first and is the second.
-    pub(super) fn agent_is_back(&mut self, (before, after): &(Text, Text)) {
+    pub(super) fn agent_is_back(&mut self, before: &Text, after: &Text) {
         self.ledger.agent_is_back(before, after);
     }
 

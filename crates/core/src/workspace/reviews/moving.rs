@@ -3,6 +3,7 @@
 //!
 //! Invariant: the text after includes other authors' later changes.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
@@ -10,7 +11,7 @@ use super::turns::Of;
 use super::whole::between;
 use crate::spine::ids::TurnKey;
 use crate::spine::project::{Body, FileState};
-use crate::text::diff::{Conflict, diff, merge};
+use crate::text::diff::{Conflict, changes, diff, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::Rejected;
 
@@ -30,6 +31,8 @@ pub(crate) struct Moved {
     pub turn: Option<TurnKey>,
     pub path: PathBuf,
     pub text: (Text, Text),
+    /// The agent's own version of the text before.
+    pub alone: Text,
     pub base: (Text, Text),
     /// The state of the file as a whole before and after, if it changes.
     pub whole: Option<(FileState, FileState)>,
@@ -49,6 +52,7 @@ impl Moved {
             turn: None,
             path: path.to_owned(),
             text: (text.clone(), text.clone()),
+            alone: review.ledger.alone().clone(),
             base: (base.clone(), base.clone()),
             whole: None,
             origin: (review.origin.clone(), review.origin.clone()),
@@ -83,6 +87,21 @@ impl Moved {
         moved
     }
 
+    /// Returns edits that bring lines back, without the lines of others.
+    fn agents_part(&self, edits: &[LineEdit]) -> Vec<LineEdit> {
+        let text = &self.text.0;
+        let others = changes(&self.alone, text).into_iter();
+        let others: HashSet<String> = others.flat_map(|own| text.to_lines(own.new)).collect();
+        let agents = edits.iter().map(|edit| {
+            let lines = edit.lines.iter().filter(|line| !others.contains(*line));
+            LineEdit {
+                lines: lines.cloned().collect(),
+                ..edit.clone()
+            }
+        });
+        agents.collect()
+    }
+
     /// Returns where the file is after the move.
     pub fn place(&self) -> &Path {
         self.to.as_deref().unwrap_or(&self.path)
@@ -95,8 +114,8 @@ pub(crate) struct Moving {
     pub moved: Moved,
     pub edits: Vec<LineEdit>,
     pub conflicts: Vec<Conflict>,
-    /// The turn is brought back: the lines that return are the agent's.
-    pub is_back: bool,
+    /// The text after, without the lines of others that are brought back.
+    pub agents: Option<Text>,
 }
 
 impl Moving {
@@ -166,6 +185,7 @@ impl FileReview {
                         turn: Some(*turn),
                         path: path.to_owned(),
                         text: (current, plan.after),
+                        alone: self.ledger.alone().clone(),
                         base: (base, after),
                         origin: match &plan.whole {
                             // It was accepted, and so is its replacement.
@@ -185,13 +205,15 @@ impl FileReview {
                     },
                     edits: plan.edits,
                     conflicts: plan.conflicts,
-                    is_back: false,
+                    agents: None,
                 })
             }
             Aim::Back(moved) => {
                 let text = merge(&moved.text.1, &current, &moved.text.0);
                 let mut after = current.clone();
                 after.apply_all(&text.edits);
+                let mut agents = current.clone();
+                agents.apply_all(&moved.agents_part(&text.edits));
                 let bases = merge(&moved.base.1, &base, &moved.base.0);
                 let mut new_base = base.clone();
                 new_base.apply_all(&bases.edits);
@@ -208,13 +230,14 @@ impl FileReview {
                         whole: whole.map(|(before, _)| (self.now.clone(), with(before, &after))),
                         origin: (moved.origin.1.clone(), moved.origin.0.clone()),
                         text: (current, after),
+                        alone: self.ledger.alone().clone(),
                         base: (base, new_base),
                         to: back.filter(|back| back != path),
                         from: (moved.from.1.clone(), moved.from.0.clone()),
                     },
                     edits: text.edits,
                     conflicts: text.conflicts,
-                    is_back: moved.turn.is_some(),
+                    agents: Some(agents),
                 })
             }
         }

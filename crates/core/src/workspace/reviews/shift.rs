@@ -165,11 +165,11 @@ impl Workspace {
         let Moving {
             moved,
             conflicts,
-            is_back,
+            agents,
             ..
         } = moving;
-        if is_back {
-            review.agent_is_back(&moved.text);
+        if let Some(agents) = agents {
+            review.agent_is_back(&moved.text.0, &agents);
         }
         // Keeps changes made by save hooks or other programs during the move.
         let mut base = review.ledger.base().clone();
