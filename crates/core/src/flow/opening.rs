@@ -153,6 +153,11 @@ impl Model {
         text: String,
         fx: &mut Effects,
     ) {
+        let session = self.conversation.session(key);
+        if session.is_some_and(|session| !session.is_served_by(agent)) {
+            // The session has another process by now.
+            return;
+        }
         // The agent may have sent a question while it opened the session.
         self.leave(key, fx);
         let Some(session) = self.conversation.session_mut(key) else {

@@ -599,7 +599,7 @@ fn what_an_undone_reject_brings_back_is_the_agents_beside_another_programs_line(
 }
 
 #[test]
-fn n12() {
+fn a_session_keeps_its_new_process_when_the_old_one_does_not_answer() {
     let steps = [
         Step::User("open"),
         Step::User("stop"),
