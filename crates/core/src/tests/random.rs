@@ -608,3 +608,74 @@ fn a_session_keeps_its_new_process_when_the_old_one_does_not_answer() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_mode_of_a_file_that_another_program_deleted_needs_no_decision() {
+    let steps = [
+        Step::User("interrupt"),
+        Step::Check,
+        Step::Tell,
+        Step::Whole(0, "mode"),
+        Step::Answer(0, 0),
+        Step::Check,
+        Step::Buffer(0, "open"),
+        Step::Whole(0, "delete"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn what_a_reject_has_read_and_taken_away_is_not_brought_back_by_its_report() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 2, 1)]),
+        Step::Disk(1),
+        Step::Write(0, vec![(7, 0, 2)]),
+        Step::User("prompt"),
+        Step::Read(0, None, None),
+        Step::Disk(1),
+        Step::Disk(0),
+        Step::Disk(0),
+        Step::Check,
+        Step::Foreign(0, 1),
+        Step::Tell,
+        Step::User("reject"),
+    ]);
+}
+
+#[test]
+fn a_report_of_what_a_save_has_replaced_is_not_merged() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Buffer(0, "open"),
+        Step::Check,
+        Step::Type(0, 3, 2, 0),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Foreign(0, 0),
+        Step::Look,
+        Step::Buffer(0, "save"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn a_write_over_reported_changes_of_several_authors_leaves_each_its_lines() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::User("prompt"),
+        Step::Disk(1),
+        Step::User("accept"),
+        Step::Foreign(0, 0),
+        Step::Check,
+        Step::User("undo turn"),
+        Step::Agents,
+        Step::Foreign(0, 0),
+    ]);
+}

@@ -118,6 +118,13 @@ impl Workspace {
         );
         if by.is_none() && is_kept {
             // The buffer keeps its text and the undecided hunks in it.
+            let path = document.path.clone();
+            if change.after.is_missing()
+                && let Some(review) = self.reviews.get_mut(&path)
+            {
+                review.has_no_mode();
+                self.reviews.touch(&path);
+            }
             return;
         }
         let (path, real) = (document.path.clone(), document.real.clone());

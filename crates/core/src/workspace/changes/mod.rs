@@ -291,6 +291,37 @@ impl Workspace {
         is_news.then_some((disk, told.by))
     }
 
+    /// Gives the review of a file without a buffer what is reported and queued, up to the version
+    /// `over` that a write has replaced: it may have several authors.
+    pub(crate) fn take_told(&mut self, name: &Path, real: &Path, over: Option<Stamp>) {
+        let names = self.names_of(real);
+        let waiting = self.fileops.waiting(&names);
+        let told = waiting.filter_map(|op| match &op.intent {
+            Intent::TakeIn(change) => Some((change.as_told()?, change.by)),
+            _ => None,
+        });
+        let told: Vec<_> = told.collect();
+        let Some(review) = self.reviews.get_mut(name) else {
+            return;
+        };
+        let known = review.now.stamp;
+        let is_later = |one: Option<Stamp>, other: Option<Stamp>| {
+            one.zip(other)
+                .is_some_and(|(one, other)| one.is_later(&other))
+        };
+        for (disk, by) in told {
+            let Some(DiskText { text, .. }) = disk.content else {
+                continue;
+            };
+            if is_later(disk.stamp, known) && !is_later(disk.stamp, over) {
+                match by {
+                    Some(_) => review.agent_wrote(text),
+                    None => review.others_wrote(text),
+                }
+            }
+        }
+    }
+
     /// Starts applying a change: the review and the buffer of a moved file take the new path.
     pub(crate) fn change_starts(&mut self, change: &mut TakeIn, fx: &mut Effects) {
         if let Some(from) = change.change.from.take() {
@@ -378,8 +409,13 @@ impl Workspace {
         }
         // If another author's change follows, the present text is not this change's alone, unless
         // it is the very file that this change left.
+        let is_news = |told: &DiskFile| {
+            let stamps = told.stamp.zip(document.stamp);
+            stamps.is_none_or(|(told, known)| told.is_later(&known))
+        };
         let told = change.as_told().filter(|told| {
-            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change)
+            let is_past = !is_current && told.stamp != disk.stamp && is_news(told);
+            is_past && self.is_anothers_next(path, change)
         });
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);

@@ -399,6 +399,7 @@ impl Workspace {
         if self.reviews.get(&name).is_none() && by.is_some() {
             self.changes.note_read(&real, origin.clone(), How::Read);
         }
+        self.take_told(&name, &real, over);
         let review = self
             .reviews
             .begin(&name, &real, write.session, &before, origin);

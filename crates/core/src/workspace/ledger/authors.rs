@@ -31,6 +31,7 @@ impl Alone {
 impl Review {
     /// Takes what follows for the agent's.
     pub(super) fn agent_begins(&mut self) {
+        self.is_decided = false;
         let current = &self.track.current;
         self.alone.since.get_or_insert_with(|| current.clone());
     }
@@ -54,7 +55,7 @@ impl Review {
     /// agent, and what has followed to others.
     pub fn was_agents(&mut self, before: &Text, taken: &Text) {
         let back = merge(taken, &self.track.base, before);
-        if back.conflicts.is_empty() || !self.hunks.is_empty() {
+        if back.conflicts.is_empty() || !self.hunks.is_empty() || self.is_decided {
             let mut base = self.track.base.clone();
             base.apply_all(&back.edits);
             return self.rebase(base);

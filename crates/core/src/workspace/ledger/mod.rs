@@ -62,6 +62,8 @@ pub struct Review {
     history: History,
     /// Bytes added since the history last remembered a state.
     bytes: usize,
+    /// The user has decided something since the agent's last change.
+    is_decided: bool,
 }
 
 impl Review {
@@ -75,6 +77,7 @@ impl Review {
             hunks: Vec::new(),
             history: History::default(),
             bytes: 0,
+            is_decided: false,
         };
         review.settle(Cause::Whole);
         review
@@ -124,6 +127,7 @@ impl Review {
 
     /// Applies a write of the whole content that carries out a decision.
     pub fn decision_wrote(&mut self, current: Text) {
+        self.is_decided = true;
         self.wrote(current);
         self.recall_alone();
         self.settle(Cause::Whole);
@@ -168,6 +172,7 @@ impl Review {
 
     /// Applies an edit that carries out a decision.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
+        self.is_decided = true;
         self.edited(edit);
         self.recall_alone();
         self.settle(Cause::Agent);

@@ -184,6 +184,11 @@ impl FileReview {
         }
     }
 
+    /// Records that the file is gone, and with it a mode to decide about.
+    pub fn has_no_mode(&mut self) {
+        self.now.mode = self.origin.mode;
+    }
+
     /// Applies an edit made for the agent, or by the client.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         self.turns_agent_edited(edit);
