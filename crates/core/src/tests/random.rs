@@ -679,3 +679,44 @@ fn a_write_over_reported_changes_of_several_authors_leaves_each_its_lines() {
         Step::Foreign(0, 0),
     ]);
 }
+
+#[test]
+fn an_agents_change_that_is_written_back_and_read_at_once_is_listed() {
+    let steps = [
+        Step::User("interrupt"),
+        Step::Write(0, vec![]),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "open"),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Buffer(0, "wipe"),
+        Step::Whole(0, "delete"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn an_old_report_does_not_bring_what_the_next_one_has() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Read(0, None, None),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::User("prompt"),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::User("reject"),
+        Step::Read(0, None, None),
+        Step::Check,
+        Step::Disk(0),
+        Step::Tell,
+        Step::Disk(0),
+        Step::Buffer(0, "open"),
+        Step::Tell,
+        Step::Broken(0, true),
+        Step::Shell(0, vec![(1, 0, 1)]),
+        Step::Type(0, 0, 0, 0),
+    ]);
+}

@@ -56,13 +56,18 @@ impl Workspace {
             return;
         }
         let (before, after) = (change.before.text(), change.after.text());
+        let is_there = review.is_some_and(|review| after.as_ref() == Some(review.ledger.current()));
+        if let (Some(session), false, true, Some(after)) = (by, *is_report, is_there, &after) {
+            // This client wrote it, and its text was read before that was known.
+            let origin = change.before.clone();
+            let review = self
+                .reviews
+                .begin(&path, &change.path, session, after, origin);
+            review.was_agents(after, &change.before);
+        }
         if let Some(review) = self.reviews.get_mut(&path)
             && review.knows(&change.after)
         {
-            if let (Some(_), false, Some(after)) = (by, *is_report, &after) {
-                // This client wrote it, and its text was read before that was known.
-                review.was_agents(after, &change.before);
-            }
             review.found_again(change, by);
             return self.reviews.touch(&path);
         }

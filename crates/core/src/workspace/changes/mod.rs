@@ -409,14 +409,16 @@ impl Workspace {
         }
         // If another author's change follows, the present text is not this change's alone, unless
         // it is the very file that this change left.
-        let is_news = |told: &DiskFile| {
-            let stamps = told.stamp.zip(document.stamp);
-            stamps.is_none_or(|(told, known)| told.is_later(&known))
-        };
         let told = change.as_told().filter(|told| {
-            let is_past = !is_current && told.stamp != disk.stamp && is_news(told);
-            is_past && self.is_anothers_next(path, change)
+            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change)
         });
+        let stamps = told
+            .as_ref()
+            .and_then(|told| told.stamp)
+            .zip(document.stamp);
+        // The buffer has a later version already, and the next change brings the present one.
+        let is_past = stamps.is_some_and(|(told, known)| known.is_later(&told));
+        let is_known = is_known || is_past;
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
         change.change = as_read(change.change.clone(), disk.clone(), restored);
