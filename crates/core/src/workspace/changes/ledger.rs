@@ -38,7 +38,6 @@ impl Workspace {
             change,
             by,
             is_in_ledger,
-            is_report,
             ..
         } = change;
         let by = *by;
@@ -56,15 +55,6 @@ impl Workspace {
             return;
         }
         let (before, after) = (change.before.text(), change.after.text());
-        let is_there = review.is_some_and(|review| after.as_ref() == Some(review.ledger.current()));
-        if let (Some(session), false, true, Some(after)) = (by, *is_report, is_there, &after) {
-            // This client wrote it, and its text was read before that was known.
-            let origin = change.before.clone();
-            let review = self
-                .reviews
-                .begin(&path, &change.path, session, after, origin);
-            review.was_agents(after, &change.before);
-        }
         if let Some(review) = self.reviews.get_mut(&path)
             && review.knows(&change.after)
         {
@@ -201,6 +191,15 @@ impl Workspace {
         let Some(session) = change.in_turn_of else {
             return;
         };
+        let name = self
+            .reviews
+            .name_of(&change.change.path, &change.change.path);
+        let review = self.reviews.get(&name);
+        let text = review.map(|review| review.ledger.current().clone());
+        if !change.is_report && text.is_some() && text == change.change.after.text() {
+            // This client wrote it, and its text was read before that was known.
+            change.read.push(change.change.clone());
+        }
         let last = match change.is_in_ledger {
             true => &change.change.after,
             false => &change.change.before,
