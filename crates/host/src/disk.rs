@@ -262,7 +262,8 @@ async fn read_still(
             let is_urgent = is_urgent || writers.has_timed_out(&real);
             // Taken before the read, so that a write during the read shows as a changed stamp.
             let stamp = acp_edge::paths::stamp(&file);
-            if let Some(stamp) = stamp.filter(|_| !is_urgent) {
+            // A pipe has no writer to wait for.
+            if let Some(stamp) = stamp.filter(|_| !is_urgent && file.is_file()) {
                 if writers.is_recent(&stamp) {
                     writers.catch_up();
                 }
@@ -321,7 +322,7 @@ pub(super) fn read(path: &Path, cap: u64) -> Result<Option<(DiskText, PathBuf)>,
     let (bytes, real) = match read_bytes(path, cap) {
         Ok(read) => read,
         Err(Refusal::Io(error)) if is_missing(&error) => return Ok(None),
-        Err(refusal @ Refusal::Folder) => {
+        Err(refusal @ (Refusal::Folder | Refusal::Special)) => {
             return Err(ReadError::Folder(refusal.words(path, "read")));
         }
         Err(refusal) => return Err(ReadError::Failed(refusal.words(path, "read"))),

@@ -52,6 +52,20 @@ fn a_deleted_file_causes_no_error_and_write_restores_it() {
 }
 
 #[test]
+fn a_file_that_a_pipe_has_replaced_is_deleted_and_comes_back() {
+    let door = Door::of(Project::new(), "one\ntwo\n", "rm a.txt; mkfifo a.txt");
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_hunks(nvim, json!([[0, ["one", "two"], [], "pending"]]));
+    nvim.cmd("Acp reject all");
+    wait_lines(nvim, &["one", "two"]);
+    wait_hunks(nvim, json!([]));
+    check_bytes(nvim, "a.txt", "one\ntwo\n");
+    check_silent(nvim);
+    door.nvim.quit();
+}
+
+#[test]
 fn a_deleted_file_leaves_the_users_lines_in_the_buffer() {
     let door = Door::of(Project::new(), "one\ntwo\n", "rm a.txt");
     let nvim = &door.nvim;

@@ -207,7 +207,7 @@ impl From<String> for WriteError {
 /// Why a file was not read: a sentence with the path and the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadError {
-    /// There is a folder.
+    /// There is a folder, or a pipe, a socket or a device: no file.
     Folder(String),
     Failed(String),
 }

@@ -77,6 +77,8 @@ pub struct Committed {
     /// The versions in the index and in HEAD; `None` if it does not exist there.
     pub index: Option<DiskText>,
     pub head: Option<DiskText>,
+    /// They are the first since the review has begun.
+    pub is_first: bool,
 }
 
 /// The review of a file, as stored for a later Neovim.

@@ -37,10 +37,15 @@ fn version(text: &str) -> Option<DiskText> {
 
 /// Reports these versions of the file in the index and in HEAD.
 fn commits(w: &mut World, index: &str, head: &str) {
+    has_version(w, index, head, false);
+}
+
+fn has_version(w: &mut World, index: &str, head: &str, is_first: bool) {
     let files = vec![Committed {
         path: F.into(),
         index: version(index),
         head: version(head),
+        is_first,
     }];
     w.happens(Event::Project(ProjectEvent::Committed { files }));
 }
@@ -83,6 +88,17 @@ fn a_commit_in_a_turn_accepts_nothing() {
     let more = format!("{NEW}f\n");
     commits(&mut w, &more, &more);
     assert_eq!(hunks(&w), 2);
+}
+
+#[test]
+fn what_was_committed_before_a_review_began_again_is_not_accepted() {
+    let mut w = reviewed(false);
+    has_version(&mut w, NEW, NEW, true);
+    assert_eq!(hunks(&w), 2);
+    // From then on, the user's commits count.
+    commits(&mut w, OLD, OLD);
+    commits(&mut w, NEW, NEW);
+    assert_eq!(hunks(&w), 0);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Queries git in a separate task, so that looks and checkpoints never wait for a slow git.
+//! Queries git in a separate task, so that looks never wait for a slow git, and the end of a turn
+//! only for a while.
 //!
 //! Invariant: the latest query wins; queries that arrive while git runs are merged.
 
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch::{Receiver, Sender};
+use tokio::sync::watch::{self, Receiver, Sender};
 
 use super::committed::Reviews;
 use super::git::Git;
@@ -25,26 +26,31 @@ const AGAIN: Duration = Duration::from_secs(1);
 struct UnderReview {
     files: BTreeMap<PathBuf, u64>,
     last: u64,
+    /// The number of queries that were asked for.
+    queries: u64,
 }
 
 /// A handle on the task, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct GitQueries {
     asked: Sender<UnderReview>,
+    /// The number of the last query that was answered.
+    answered: Receiver<u64>,
 }
 
 impl GitQueries {
     /// Starts the task of a project; `watch` gets the files that signal a change.
     pub(super) fn start(root: &Path, git: Git, watch: Arc<Mutex<Watch>>, kit: &Kit) -> Self {
         let asked = Sender::new(UnderReview::default());
+        let (answers, answered) = watch::channel(0);
         let task = Task {
             root: root.to_owned(),
             reviews: Arc::new(Mutex::new(Reviews::new(git))),
             watch,
             kit: kit.clone(),
         };
-        kit.spawn("asking git", task.run(asked.subscribe()));
-        Self { asked }
+        kit.spawn("asking git", task.run(asked.subscribe(), answers));
+        Self { asked, answered }
     }
 
     /// Reports git's versions of files whose review has begun, now and after each change. The end of
@@ -65,7 +71,21 @@ impl GitQueries {
 
     /// Queries git again.
     pub(super) fn again(&self) {
-        self.asked.send_modify(|_| ());
+        self.asked.send_modify(|asked| asked.queries += 1);
+    }
+
+    /// Queries git again if files are under review, and waits for the answer, but not longer than
+    /// `patience`.
+    pub(super) async fn catch_up(&self, patience: Duration) {
+        if self.asked.borrow().files.is_empty() {
+            return;
+        }
+        self.again();
+        let query = self.asked.borrow().queries;
+        let mut answered = self.answered.clone();
+        let answer = answered.wait_for(|&answered| answered >= query);
+        // Without an answer in time, what is known so far has to do.
+        let _ = tokio::time::timeout(patience, answer).await;
     }
 }
 
@@ -77,11 +97,15 @@ struct Task {
 }
 
 impl Task {
-    async fn run(self, mut asked: Receiver<UnderReview>) {
+    async fn run(self, mut asked: Receiver<UnderReview>, answers: Sender<u64>) {
         while asked.changed().await.is_ok() {
-            let files = Arc::new(asked.borrow_and_update().files.clone());
+            let (files, query) = {
+                let asked = asked.borrow_and_update();
+                (Arc::new(asked.files.clone()), asked.queries)
+            };
             // A commit may have happened before the watches were in place.
             while self.ask(Arc::clone(&files)).await {}
+            answers.send_replace(query);
         }
     }
 

@@ -9,7 +9,7 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RenameFlags};
@@ -190,15 +190,15 @@ fn link(path: &Path, to: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses to replace anything but files and links; removes a folder without files.
+/// Refuses to replace a device; removes a folder without files.
 fn make_way(path: &Path, here: Option<&Metadata>) -> Result<(), Refusal> {
     let Some(meta) = here else {
         return Ok(());
     };
     match meta.file_type() {
         kind if kind.is_dir() => remove_folders(path),
-        kind if kind.is_file() || kind.is_symlink() => Ok(()),
-        _ => Err(Refusal::Special),
+        kind if kind.is_char_device() || kind.is_block_device() => Err(Refusal::Special),
+        _ => Ok(()),
     }
 }
 

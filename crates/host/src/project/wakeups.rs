@@ -103,6 +103,12 @@ impl Wakeups {
         self.git_queries.again();
     }
 
+    /// Reports the versions that the files under review have now, as far as git says so in time.
+    pub(super) async fn committed_until_now(&self) {
+        let patience = self.kit.writers.quiescence().patience;
+        self.git_queries.catch_up(patience).await;
+    }
+
     /// Sets whether turns run from now on; returns whether they did before.
     pub(super) fn turns(&mut self, turns: Turns) -> Turns {
         std::mem::replace(&mut self.turns, turns)

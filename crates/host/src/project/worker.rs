@@ -223,6 +223,10 @@ impl Worker {
                     false => Where::Everything,
                 };
                 self.find_tracked().await;
+                if !begins {
+                    // What the agent has committed must not be taken for the user's commit.
+                    self.wakeups.committed_until_now().await;
+                }
                 self.checkpoint(token, begun, place, turns).await;
             }
             Operation::Track(paths) => self.track(paths).await,

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use super::*;
+use acp_core::spine::effect::Turns;
 use acp_core::spine::event::DiskText;
 use acp_core::spine::project::Committed;
 
@@ -154,6 +155,39 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
         all.insert(path, (content, meta.mtime(), meta.mtime_nsec()));
     }
     all
+}
+
+#[test]
+fn a_commit_is_reported_before_the_checkpoint_that_follows_it() {
+    let repo = Repo::new();
+    repo.review(&["a"]);
+    let one = (Some("one\n"), Some("one\n"));
+    let staged = (Some("two\n"), Some("one\n"));
+    repo.check(one, &[]);
+    repo.write("a", "two\n");
+    repo.git(&["add", "a"]);
+    repo.check(staged, &[]);
+    repo.git(&["commit", "--quiet", "-m", "second"]);
+    repo.check((Some("two\n"), Some("two\n")), &[]);
+    repo.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
+    repo.check(staged, &[]);
+    repo.git(&["reset", "--quiet", "--soft", "ORIG_HEAD"]);
+    repo.run.host.run(HostEffect::Checkpoint {
+        token: Token::new(1),
+        root: repo.root.clone(),
+        turns: Turns::Over,
+    });
+    let mut head = None;
+    loop {
+        match repo.run.next() {
+            Event::Project(ProjectEvent::Committed { files }) => {
+                head = files.first().and_then(|file| text(&file.head));
+            }
+            Event::Project(ProjectEvent::CheckpointTaken { .. }) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(head.as_deref(), Some("two\n"));
 }
 
 #[test]

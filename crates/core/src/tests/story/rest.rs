@@ -33,11 +33,8 @@ impl Story {
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
         }
         self.check_agreed();
-        // The first reject decides a conflict inside a hunk, the second the hunk.
-        for _ in 0..2 {
-            self.user("reject");
-            self.comes_to_rest();
-        }
+        self.user("reject");
+        self.comes_to_rest();
         self.check_agreed();
         self.check_rejected();
         self.check_all_was_listed();

@@ -90,7 +90,7 @@ impl Intent {
         }
     }
 
-    /// Returns whether a folder in the file's place means that there is no file.
+    /// Returns whether a folder or a pipe in the file's place means that there is no file.
     pub(super) fn is_of_missing(&self) -> bool {
         match self {
             Intent::TakeIn(change) => !change.is_link(),

@@ -325,11 +325,15 @@ impl Review {
     ///
     /// They are ordered from the top down, in rows of `current`; the hunks disappear once the edits
     /// are made and reported by [`Review::decision_edited`]. A conflict disappears at once, without an
-    /// edit: the user's text stays, and so does a hunk that the conflict was part of.
+    /// edit: the user's text stays, and so does a hunk that the conflict was part of, unless all is
+    /// rejected.
     pub fn reject(&mut self, which: &Which) -> Vec<LineEdit> {
-        let hit: Vec<Hunk> = self.hit(which).to_vec();
+        let mut hit: Vec<Hunk> = self.hit(which).to_vec();
         if !self.take_offers(&hit).is_empty() {
             self.settle(Cause::Whole);
+            if *which == Which::All {
+                hit.clone_from(&self.hunks);
+            }
         }
         self.history.keep();
         let hit = hit.into_iter().filter(|hunk| hunk.conflict.is_none());

@@ -29,7 +29,9 @@ impl Workspace {
 impl FileReview {
     /// Records the repository's version; returns whether it accepts any hunk.
     fn take_version(&mut self, version: Committed, by: Option<SessionKey>) -> bool {
-        let known = self.repository.replace(version);
+        let is_first = version.is_first;
+        // A version from before the review ended and began again says nothing about what followed.
+        let known = self.repository.replace(version).filter(|_| !is_first);
         if known.is_none() && std::mem::take(&mut self.is_changed_since) {
             return self.is_left_as_committed();
         }

@@ -85,6 +85,9 @@ fn print(path: &Path) -> String {
     if meta.is_dir() {
         return "folder".to_owned();
     }
+    if !meta.is_file() {
+        return "special".to_owned();
+    }
     format!("{:o} {:?}", meta.mode(), fs::read(path).expect("a file"))
 }
 
@@ -137,6 +140,11 @@ fn mode_and_kind_are_restored() {
     check(write(b"1", 0o640), |path| {
         remove(path);
         fs::create_dir_all(path.join("of/folders")).expect("a folder");
+    });
+    check(write(b"1", 0o640), |path| {
+        remove(path);
+        let status = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(status.expect("mkfifo").success());
     });
 }
 
