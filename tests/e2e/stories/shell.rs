@@ -131,35 +131,6 @@ fn every_change_is_rejected_and_the_users_line_stays() {
 }
 
 #[test]
-fn decisions_given_at_once_are_carried_out_one_after_another() {
-    let nvim = done();
-    let given = "local review = require('acp').review
-        for _ = 1, 2 do
-            review.reject('all')
-            review.undo()
-        end
-        review.reject('all')";
-    nvim.lua(given, ());
-    wait_review(&nvim, 0, 0);
-    wait_lines(
-        &nvim,
-        &["one", "two", "three", "four", "five", "six", "mine"],
-    );
-    nvim.cmd("Acp undo");
-    wait_review(&nvim, 8, 8);
-    wait_files(&nvim, false);
-    nvim.lua(given, ());
-    wait_review(&nvim, 0, 0);
-    nvim.keys("Gdd:write<CR>");
-    wait_files(&nvim, true);
-    let said = nvim.messages();
-    for bad in ["no decision", "Nothing to review", "failed", "Not saved"] {
-        assert!(!said.contains(bad), "{said}");
-    }
-    nvim.quit();
-}
-
-#[test]
 fn every_change_is_accepted_and_stays() {
     let nvim = done();
     nvim.cmd("Acp accept all");
