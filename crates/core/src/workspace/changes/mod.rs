@@ -332,8 +332,9 @@ impl Workspace {
     /// Returns whether the disk must be read before a change is applied.
     pub(crate) fn reads_change(&self, change: &TakeIn) -> bool {
         let Some((_, document)) = self.documents.find(&change.change.path) else {
-            return change.change.after.is_unreadable()
-                || !change.is_in_ledger && !self.is_next(&change.change);
+            let is_listed = change.is_in_ledger && change.by.is_none();
+            let is_unknown = change.change.after.is_unreadable();
+            return is_unknown || !is_listed && !self.is_next(&change.change);
         };
         // Neovim knows the very file that is reported: what follows on disk has a report of its own,
         // and maybe another author.
