@@ -720,3 +720,9 @@ fn an_old_report_does_not_bring_what_the_next_one_has() {
         Step::Type(0, 0, 0, 0),
     ]);
 }
+
+#[test]
+fn a_reject_of_a_conflict_takes_back_the_format_too() {
+    let steps = [Step::Foreign(1, 8), Step::Write(1, vec![(5, 2, 0)])];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -450,6 +450,14 @@ impl Workspace {
             }
         }
         decide.decided = self.decided(path, decide);
+        let decided = decide.decided.as_ref();
+        let is_done = decided.is_some_and(|decided| {
+            decided.edits.is_empty() && decided.end == End::Stays && decide.rejects_all()
+        });
+        if is_done {
+            // There were conflicts only.
+            self.reject_last(path, fx);
+        }
     }
 
     /// Applies a decision to the ledger and records it for undo; returns its effect on the text.
