@@ -158,7 +158,11 @@ impl Unreported {
                 mode: before.mode,
                 ..state
             };
-            if how == How::Read {
+            // Reads with nothing between them are one change.
+            let earlier = cut.read.last_mut().filter(|part| part.after == from);
+            if let (How::Read, Some(part)) = (how, earlier) {
+                part.after = state.clone();
+            } else if how == How::Read {
                 cut.read.push(FileChange {
                     path: change.path.clone(),
                     from: None,
@@ -292,6 +296,12 @@ mod tests {
     fn versions_are_in_the_order_of_the_disk_whatever_the_order_of_the_news() {
         let versions = [("c", 3, How::Saved), ("b", 2, How::Read)];
         check(&versions, ("x", 4), &["a>b"], Some("c"), (None, 0));
+    }
+
+    #[test]
+    fn reads_one_after_the_other_are_one_change() {
+        let versions = [("", 2, How::Read), ("b", 3, How::Read)];
+        check(&versions, ("x", 4), &["a>b"], Some("b"), (None, 0));
     }
 
     #[test]
