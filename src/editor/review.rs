@@ -90,7 +90,8 @@ pub fn show(buf: BufId, tick: u64, hunks: Rc<Vec<HunkView>>) -> mlua::Result<()>
     }
     set_keys(buf, !hunks.is_empty())?;
     draw(buf, hunks)?;
-    uncover(buf)
+    uncover(buf)?;
+    cover(buf)
 }
 
 /// Erases the hunks of a buffer: its text was unloaded, or is read again.
@@ -324,15 +325,39 @@ fn uncover(buf: i32) -> mlua::Result<()> {
 }
 
 fn uncover_in(win: i32, count: usize) -> mlua::Result<()> {
-    let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
-    let (top, fill): (usize, usize) = (view.get("topline")?, view.get("topfill")?);
+    let (top, fill) = top_of(win)?;
     match top == 1 && fill < count {
         true => window::set_view(win, nvim::table([("topfill", nvim::value(count))])?),
         false => Ok(()),
     }
 }
 
-/// Scrolls them into view in windows that have been scrolled up to the first line.
+/// Removes the rows of virtual lines that are gone. Neovim keeps them empty at the top of a window
+/// that is not current, until that scrolls.
+fn cover(buf: i32) -> mlua::Result<()> {
+    for win in nvim::windows_of(buf)? {
+        let (top, fill) = top_of(win)?;
+        if fill == 0 {
+            continue;
+        }
+        let row = nvim::value(top.saturating_sub(1));
+        let rows = nvim::table([("start_row", row.clone()), ("end_row", row)])?;
+        let there: Table = api("nvim_win_text_height", (win, rows))?;
+        let there: usize = there.get("fill")?;
+        if fill > there {
+            window::set_view(win, nvim::table([("topfill", nvim::value(there))])?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the first line that a window shows, 1-based, and the number of virtual rows above it.
+fn top_of(win: i32) -> mlua::Result<(usize, usize)> {
+    let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
+    Ok((view.get("topline")?, view.get("topfill")?))
+}
+
+/// Scrolls virtual lines above the first line into view in windows that were scrolled up to it.
 fn scrolled() -> mlua::Result<()> {
     if with(|reviews| reviews.by_buf.is_empty()) {
         return Ok(());

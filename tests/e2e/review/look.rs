@@ -167,6 +167,27 @@ fn removed_lines_above_the_first_scroll_back_into_view() {
 }
 
 #[test]
+fn decided_hunks_leave_no_empty_rows_above_their_lines() {
+    let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    for keys in ["gg", "20Gzt"] {
+        let old = lines.replace("line 20\n", "gone 20\nline 20\n");
+        let nvim = alone("set nomore", &format!("gone 1\n{old}"), &lines);
+        nvim.keys(keys);
+        // The removed lines are scrolled into view, and another window is current.
+        nvim.keys("<C-y>");
+        nvim.wait_text("gone");
+        nvim.cmd("botright 3new");
+        nvim.cmd("Acp accept all");
+        nvim.wait("the removed lines to go", || !nvim.screen().has("gone"));
+        let fill = "local win = vim.fn.win_getid(1)
+            return vim.api.nvim_win_call(win, vim.fn.winsaveview).topfill";
+        nvim.wait("the window to show lines only", || nvim.lua(fill, ()) == 0);
+        assert!(nvim.drawn().row(0).starts_with("line "));
+        nvim.quit();
+    }
+}
+
+#[test]
 fn signs_are_on_their_hunks_after_every_edit() {
     let nvim = alone("set nomore", OLD, NEW);
     // Each sign, in screen order, is on its hunk's row.
