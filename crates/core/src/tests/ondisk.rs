@@ -46,6 +46,17 @@ pub fn shell(w: &mut World, does: impl FnOnce(&mut super::disk::Disk)) {
     w.settle();
 }
 
+/// Lets the disk or the editor take one step; returns whether there was one.
+pub fn steps(w: &mut World) -> bool {
+    let path = w.disk.busy().into_iter().next();
+    match path.and_then(|path| w.disk.work(&path)) {
+        Some(event) => w.happens(event),
+        None if w.editor_moves() => w.settle(),
+        None => return false,
+    }
+    true
+}
+
 pub fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
     let buf = w.buf(F);
     let edit = LineEdit {

@@ -2,7 +2,8 @@
 
 use super::kinds::{DEEDS, Deed, Files, begun, files};
 use super::ondisk::{
-    PLACES, Place, check_hunks, check_settled, check_whole, decide, disk, running, shell, writes,
+    PLACES, Place, check_hunks, check_settled, check_whole, decide, disk, running, shell, steps,
+    writes,
 };
 use super::world::{Part, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
@@ -62,17 +63,6 @@ const MORE: [Deed; 3] = [
 const MOMENTS: [usize; 12] = [0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36];
 
 const OPEN: [Option<&str>; 3] = [None, Some("/p/a"), Some("/p/d/x")];
-
-/// Lets the disk or the editor take one step; returns whether there was one.
-fn steps(w: &mut World) -> bool {
-    let path = w.disk.busy().into_iter().next();
-    match path.and_then(|path| w.disk.work(&path)) {
-        Some(event) => w.happens(event),
-        None if w.editor_moves() => w.settle(),
-        None => return false,
-    }
-    true
-}
 
 /// Gives `first`, and `next` one after another with this many steps before each; after an odd number,
 /// what has changed on disk is reported at the end. Returns false if the world came to rest before.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::ondisk::{Place, decide, running, shell, types, writes};
+use super::ondisk::{Place, decide, running, shell, steps, types, writes};
 use super::world::{Part, World};
 use crate::event::{Event, ReviewEvent};
 use crate::spine::event::{ReviewAction, Scope, UndoStep};
@@ -456,4 +456,50 @@ fn a_mode_is_the_agents_if_a_change_of_others_is_reported_first() {
     disk_rests(&mut w);
     assert_eq!(w.disk.modes.get(Path::new(F)), Some(&0o644));
     w.skip();
+}
+
+#[test]
+fn a_created_file_with_the_users_line_is_rejected_whenever_the_agents_write_is_reported() {
+    for moment in 0.. {
+        let mut w = running(Place::Disk, None);
+        holds_news(&mut w);
+        writes(&mut w, "1", "a\nb\nc\n");
+        w.holds(Part::Disk);
+        w.holds(Part::Editor);
+        let mut left = moment;
+        let mut goes_on = |w: &mut World| {
+            loop {
+                if left == 0 {
+                    tells(w);
+                }
+                left -= 1;
+                if !steps(w) {
+                    return;
+                }
+            }
+        };
+        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        goes_on(&mut w);
+        types(&mut w, 1, 0, &["user"]);
+        goes_on(&mut w);
+        decide(&mut w, ReviewAction::Reject);
+        goes_on(&mut w);
+        let is_last = left >= 0;
+        if is_last {
+            tells(&mut w);
+        }
+        w.goes_on();
+        let review = w
+            .model
+            .workspace
+            .reviews()
+            .get(Path::new(F))
+            .expect("known");
+        assert_eq!(review.ledger.base().to_string(), "user\n", "at {moment}");
+        assert_eq!(review.ledger.current().to_string(), "user\n");
+        w.skip();
+        if is_last {
+            return assert!(moment > 5, "some reports came before the end");
+        }
+    }
 }

@@ -158,17 +158,17 @@ impl Unreported {
                 mode: before.mode,
                 ..state
             };
-            // Reads with nothing between them are one change.
-            let earlier = cut.read.last_mut().filter(|part| part.after == from);
-            if let (How::Read, Some(part)) = (how, earlier) {
-                part.after = state.clone();
-            } else if how == How::Read {
-                cut.read.push(FileChange {
-                    path: change.path.clone(),
-                    from: None,
-                    before: from,
-                    after: state.clone(),
-                });
+            if how == How::Read && state != from {
+                // Reads with nothing between them are one change.
+                match cut.read.last_mut().filter(|part| part.after == from) {
+                    Some(part) => part.after = state.clone(),
+                    None => cut.read.push(FileChange {
+                        path: change.path.clone(),
+                        from: None,
+                        before: from,
+                        after: state.clone(),
+                    }),
+                }
             }
             cut.last = Some(state);
         }
@@ -312,6 +312,19 @@ mod tests {
             ("b", 2, How::Read),
         ];
         check(&versions, ("x", 4), &[], Some("b"), (None, 0));
+    }
+
+    #[test]
+    fn a_read_of_a_file_that_did_not_exist_is_no_change() {
+        let mut unreported = Unreported::default();
+        unreported.add(Path::new(FILE), FileState::missing(), How::Read);
+        let created = FileChange {
+            before: FileState::missing(),
+            ..change(("", 1), ("a", 2))
+        };
+        let cut = unreported.cut(&created);
+        assert_eq!(cut.read, []);
+        assert_eq!(cut.last, Some(FileState::missing()));
     }
 
     #[test]
