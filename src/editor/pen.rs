@@ -22,8 +22,11 @@ pub struct Style {
     virtual_lines: bool,
     word_diff: bool,
     tab: usize,
-    /// Cells of a row of text in the buffer's window.
+    /// Cells of a row of text in the buffer's window. Neovim opens and closes the sign column as it
+    /// draws, so this may be two cells off.
     width: usize,
+    /// Cells of a row of the window.
+    padded: usize,
     wrap: bool,
     hint: String,
 }
@@ -33,7 +36,7 @@ impl Style {
     pub fn of(buf: i32) -> mlua::Result<Self> {
         let (signs, virtual_lines, word_diff) =
             config::with(|config| (config.signs, config.virtual_lines, config.word_diff));
-        let (width, wrap) = window(buf, signs)?;
+        let (width, padded, wrap) = window(buf, signs)?;
         Ok(Self {
             signs,
             // They would shift the lines of a window in diff mode against those of the other one,
@@ -42,31 +45,34 @@ impl Style {
             word_diff,
             tab: nvim::buf_option::<usize>(buf, "tabstop")?.max(1),
             width,
+            padded,
             wrap,
             hint: super::keys::review_hint(),
         })
     }
 }
 
-/// Returns the cells of a row of text in a window that shows the buffer, and whether rows wrap.
-fn window(buf: i32, signs: bool) -> mlua::Result<(usize, bool)> {
+/// Returns the cells of a row of text in a window that shows the buffer, those of the window, and
+/// whether rows wrap.
+fn window(buf: i32, signs: bool) -> mlua::Result<(usize, usize, bool)> {
     let columns: usize = nvim::vim()?.get::<Table>("o")?.get("columns")?;
     let Some(win) = nvim::windows_of(buf)?.first().copied() else {
-        return Ok((columns, false));
+        return Ok((columns, columns, false));
     };
     let of_window = nvim::table([("win", nvim::value(win))])?;
     let wrap: bool = api("nvim_get_option_value", ("wrap", &of_window))?;
     let column: String = api("nvim_get_option_value", ("signcolumn", of_window))?;
     let info: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
     let Some(info) = info.first() else {
-        return Ok((columns, wrap));
+        return Ok((columns, columns, wrap));
     };
     let mut taken: usize = info.get("textoff")?;
     if signs && column.starts_with("auto") && !has_signs(buf)? {
         // Neovim opens the sign column when it draws the first sign.
         taken += 2;
     }
-    Ok((info.get::<usize>("width")?.saturating_sub(taken), wrap))
+    let width: usize = info.get("width")?;
+    Ok((width.saturating_sub(taken), width, wrap))
 }
 
 /// Returns whether a window shows the buffer in diff mode.
@@ -343,6 +349,7 @@ fn virtual_lines(removed: &[Line], style: &Style) -> mlua::Result<Table> {
         tab: style.tab,
         width: style.width,
         wrap: style.wrap,
+        padded: style.padded,
         cells: &cells,
     };
     let lines = nvim::empty()?;

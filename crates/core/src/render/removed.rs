@@ -1,7 +1,8 @@
 //! Removed lines as virtual lines in a buffer: chunks of text with their groups, tabs as spaces,
 //! wrapped like the window's lines.
 //!
-//! Invariant: a row is never wider than the layout allows, and shows all of its part of the line.
+//! Invariant: the text of a row is never wider than the layout allows, and is all of its part of the
+//! line.
 
 use crate::spine::view::{Group, Line};
 
@@ -16,11 +17,13 @@ pub struct Layout<'a> {
     /// Cells of a row; longer lines wrap if `wrap`.
     pub width: usize,
     pub wrap: bool,
+    /// Cells of a row with its padding; Neovim cuts it at the window's edge.
+    pub padded: usize,
     /// Returns the cells of a character.
     pub cells: &'a dyn Fn(char) -> usize,
 }
 
-/// Returns the rows of a line, each padded to the width in the line's group.
+/// Returns the rows of a line, each padded in the line's group.
 pub fn rows(line: &Line, layout: &Layout) -> Vec<Vec<Chunk>> {
     let ground = line.spans.first().map_or("AcpDelete", |span| span.group);
     let mut rows = Rows {
@@ -81,7 +84,7 @@ impl Rows<'_> {
     }
 
     fn end(&mut self, ground: Group) {
-        let rest = self.layout.width.saturating_sub(self.cells);
+        let rest = self.layout.padded.saturating_sub(self.cells);
         // An empty line must be visible too.
         if rest > 0 || self.row.is_empty() {
             self.row.push((" ".repeat(rest.max(1)), ground));
@@ -120,6 +123,7 @@ mod tests {
             tab: 4,
             width: layout.0,
             wrap: layout.1,
+            padded: layout.0,
             cells: &|c| if c > '\u{1000}' { 2 } else { 1 },
         };
         let rows = rows(&line, &layout).into_iter().map(|row| {
