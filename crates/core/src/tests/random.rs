@@ -726,3 +726,13 @@ fn a_reject_of_a_conflict_takes_back_the_format_too() {
     let steps = [Step::Foreign(1, 8), Step::Write(1, vec![(5, 2, 0)])];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_reject_of_a_new_file_that_the_agent_emptied_brings_the_users_lines_back() {
+    let steps = [
+        Step::Write(2, vec![]),
+        Step::Buffer(2, "open"),
+        Step::Type(2, 0, 0, 1),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
