@@ -736,3 +736,16 @@ fn a_reject_of_a_new_file_that_the_agent_emptied_brings_the_users_lines_back() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn what_a_reload_brings_of_a_write_that_is_on_disk_already_is_the_agents() {
+    let steps = [
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Disk(0),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 0, 0, 1),
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "reload"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -91,10 +91,17 @@ impl FileOps {
     /// Returns the text before an agent's write that is under way and leaves a file, or its buffer,
     /// with this text.
     pub fn text_before(&self, names: &[PathBuf], text: &Text) -> Option<Text> {
-        self.lanes(names).find_map(|lane| match &lane.active {
-            Some((_, Some(Landing::Saved(saved)))) => saved.text_before(text),
-            Some((_, Some(Landing::Merged(merged)))) => merged.text_before(text),
-            _ => None,
+        self.lanes(names).find_map(|lane| {
+            let (op, landing) = lane.active.as_ref()?;
+            let Intent::Write(write) = &op.intent else {
+                return None;
+            };
+            let before = match landing {
+                Some(Landing::Saved(saved)) => saved.text_before(text),
+                Some(Landing::Merged(merged)) => merged.text_before(text),
+                _ => None,
+            };
+            before.or_else(|| write.text_before(text))
         })
     }
 
