@@ -749,3 +749,26 @@ fn what_a_reload_brings_of_a_write_that_is_on_disk_already_is_the_agents() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn an_undone_turn_brings_an_earlier_turns_line_back_as_pending() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(1, 0, 1)]),
+        Step::User("prompt"),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::Buffer(0, "open"),
+        Step::Propose(0, vec![(0, 0, 0)]),
+        Step::TakeBack(3),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Read(0, None, None),
+        Step::TakeBack(3),
+        Step::Propose(0, vec![(0, 0, 0)]),
+        Step::User("undo turn"),
+        Step::User("undo turn"),
+        Step::Shell(0, vec![(0, 0, 0)]),
+    ]);
+}
