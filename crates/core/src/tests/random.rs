@@ -772,3 +772,21 @@ fn an_undone_turn_brings_an_earlier_turns_line_back_as_pending() {
         Step::Shell(0, vec![(0, 0, 0)]),
     ]);
 }
+
+#[test]
+fn what_a_buffer_reads_while_an_older_report_waits_is_listed() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Foreign(0, 0),
+        Step::Disk(1),
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Buffer(0, "open"),
+    ]);
+}

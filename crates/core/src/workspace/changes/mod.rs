@@ -247,18 +247,29 @@ impl Workspace {
         }
     }
 
-    /// Returns the session whose agent wrote the present content of `path`: by the reported change
-    /// that is queued or active, else by the attribution a report would get now.
-    pub(crate) fn writer_at(&self, path: &Path) -> Option<SessionKey> {
+    /// Returns the session whose agent wrote the version of `path` with this stamp: by the first
+    /// reported change, queued or active, that has come to it, else by the attribution a report
+    /// would get now.
+    pub(crate) fn writer_of(&self, path: &Path, stamp: Option<Stamp>) -> Option<SessionKey> {
         let names = self.names_of(path);
-        let waiting = self.fileops.waiting(&names);
-        let told = waiting.filter_map(|op| match &op.intent {
+        let active = self.fileops.active(&names);
+        let told = active.into_iter().chain(self.fileops.waiting(&names));
+        let mut told = told.filter_map(|op| match &op.intent {
             // Of the file, not of a link to it.
-            Intent::TakeIn(change) if !change.is_link() => Some(change.by),
+            Intent::TakeIn(change) if !change.is_link() => Some(change),
             _ => None,
         });
-        match (told.last(), self.fileops.doing(&names)) {
-            (Some(by), _) | (None, Some(Kind::TakeIn(by))) => by,
+        let has_come_to = |change: &&TakeIn| {
+            let stamps = change.change.after.stamp.zip(stamp);
+            stamps.is_some_and(|(told, stamp)| !stamp.is_later(&told))
+        };
+        let told = match stamp {
+            Some(_) => told.find(has_come_to),
+            None => told.last(),
+        };
+        match (told, active.map(|op| &op.intent)) {
+            (Some(change), _) => change.by,
+            (None, Some(Intent::Reapply(reapply))) => reapply.by,
             _ => self.agent_at(path),
         }
     }

@@ -126,9 +126,10 @@ impl FileOps {
         self.lanes(names).flat_map(|lane| &lane.waiting)
     }
 
-    /// Returns the kind of a file's active operation.
-    pub fn doing(&self, names: &[PathBuf]) -> Option<Kind> {
-        self.lanes(names).find_map(|lane| lane.doing)
+    /// Returns a file's active operation, while it waits for an effect.
+    pub fn active(&self, names: &[PathBuf]) -> Option<&Operation> {
+        let active = self.lanes(names).find_map(|lane| lane.active.as_ref());
+        active.map(|(op, _)| op)
     }
 
     /// Returns whether no file has an operation.

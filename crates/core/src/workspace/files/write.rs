@@ -162,7 +162,7 @@ impl Write {
         let told = now.told(document, &saved);
         let is_passing = told.is_some();
         let (disk, by) = told.unwrap_or_else(|| {
-            let by = now.writer(&disk.real);
+            let by = now.writer(&disk);
             (disk, by)
         });
         let theirs = match (&disk.content, is_passing) {
@@ -405,7 +405,7 @@ impl Workspace {
             before: before.clone(),
             after: after.clone(),
         }));
-        let by = self.writer_at(&real);
+        let by = self.writer_of(&real, over);
         let before = before.unwrap_or_default();
         let name = self.reviews.name_of(path, &real);
         if self.reviews.get(&name).is_none() && by.is_some() {
