@@ -790,3 +790,29 @@ fn what_a_buffer_reads_while_an_older_report_waits_is_listed() {
         Step::Buffer(0, "open"),
     ]);
 }
+
+#[test]
+fn an_old_report_of_a_closed_file_does_not_bring_what_the_next_one_has() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 1, 0)]),
+        Step::Write(0, vec![(0, 1, 0)]),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::Read(0, None, None),
+        Step::User("prompt"),
+        Step::Read(0, None, None),
+        Step::User("reject row"),
+        Step::Check,
+        Step::Read(0, None, None),
+        Step::Read(0, None, None),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::Read(0, None, None),
+        Step::Disk(1),
+        Step::Tell,
+        Step::Tell,
+        Step::Disk(1),
+        Step::Shell(0, vec![(0, 0, 1)]),
+    ]);
+}

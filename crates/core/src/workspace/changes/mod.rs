@@ -27,6 +27,7 @@ use crate::workspace::documents::Document;
 use crate::workspace::fileops::{
     Author, FileNow, Intent, Kind, Landing, Next, Opens, Outcome, Plan, failure,
 };
+use crate::workspace::reviews::FileReview;
 use crate::workspace::{FileEdit, Signal, Workspace};
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
@@ -401,7 +402,30 @@ impl Workspace {
         }
         let restored = self.restored_mode(&change.change);
         let document = buffer.and_then(|buf| self.documents.get(buf));
+        let review = self.reviews.get(&self.reviews.name_of(path, path));
+        let known = match document {
+            Some(document) => document.stamp,
+            None => review.and_then(|review| review.now.stamp),
+        };
+        // The buffer, or the ledger, has all that the file has, and what was reported before that.
+        let is_current = known.is_some() && known == disk.stamp;
+        // If another author's change follows, the present text is not this change's alone, unless
+        // it is the very file that this change left.
+        let told = change.as_told().filter(|told| {
+            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change, &disk)
+        });
+        let stamps = told.as_ref().and_then(|told| told.stamp).zip(known);
+        // A later version is known already, and the next change brings the present one.
+        let is_past = stamps.is_some_and(|(told, known)| known.is_later(&told));
         let Some(document) = document else {
+            match review.and_then(FileReview::on_disk) {
+                Some(now) if is_past => {
+                    change.change = as_read(change.change.clone(), now, restored);
+                    return;
+                }
+                _ if told.is_some() && !is_past => return,
+                _ => {}
+            }
             let content = disk.content.as_ref();
             let is_text = content.is_none_or(|content| !content.text.has_nul());
             // Bytes that the report does not have yet get a report of their own.
@@ -410,8 +434,6 @@ impl Workspace {
             }
             return;
         };
-        // The buffer has all that the file has, and what was reported before that.
-        let is_current = document.stamp.is_some() && document.stamp == disk.stamp;
         // Neovim reads a file again when its mode changes, unless the new stamp is passed to it.
         let FileChange { before, after, .. } = &change.change;
         let is_known = is_current && (before.is_missing() || before.mode == after.mode);
@@ -419,17 +441,6 @@ impl Workspace {
             let text = FileState::of_text(saved.clone(), document.state.format);
             change.change.after.is_this_text(&text);
         }
-        // If another author's change follows, the present text is not this change's alone, unless
-        // it is the very file that this change left.
-        let told = change.as_told().filter(|told| {
-            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change)
-        });
-        let stamps = told
-            .as_ref()
-            .and_then(|told| told.stamp)
-            .zip(document.stamp);
-        // The buffer has a later version already, and the next change brings the present one.
-        let is_past = stamps.is_some_and(|(told, known)| known.is_later(&told));
         let is_known = is_known || is_past;
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
@@ -461,13 +472,15 @@ impl Workspace {
         self.take_note(change, content);
     }
 
-    fn is_anothers_next(&self, path: &Path, change: &TakeIn) -> bool {
+    /// Returns whether the file that was read has a change of another author since this one.
+    fn is_anothers_next(&self, path: &Path, change: &TakeIn, disk: &DiskFile) -> bool {
         let names = self.names_of(path);
         let mut waiting = self.fileops.waiting(&names);
-        waiting.any(|op| match &op.intent {
+        let is_told = waiting.any(|op| match &op.intent {
             Intent::TakeIn(next) => op.path == path && next.by != change.by,
             _ => false,
-        })
+        });
+        is_told || self.writer_of(path, disk.stamp) != change.by
     }
 
     /// Records a change: merged by the editor, noted, or for the review of a file without a buffer.
