@@ -816,3 +816,17 @@ fn an_old_report_of_a_closed_file_does_not_bring_what_the_next_one_has() {
         Step::Shell(0, vec![(0, 0, 1)]),
     ]);
 }
+
+#[test]
+fn what_is_read_of_an_agents_changes_before_and_after_the_report_is_one_change() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 2, 0), (1, 1, 1)]),
+        Step::Write(0, vec![(5, 1, 0)]),
+        Step::Shell(0, vec![(5, 1, 0)]),
+        Step::User("reject turn"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -107,10 +107,7 @@ impl Changes {
         if !take.is_report {
             return;
         }
-        let Cut { read, last, end } = self.unreported.cut(&take.change);
-        if take.in_turn_of.is_some() {
-            take.read.extend(read);
-        }
+        let Cut { last, end } = self.unreported.cut(&take.change, &mut take.read);
         let Some(last) = last else {
             return;
         };
@@ -171,7 +168,7 @@ impl Workspace {
         left.retain(|change| {
             let is_turns = self.agent_at(&change.path).is_some();
             if !is_turns {
-                self.changes.unreported.cut(change);
+                self.changes.unreported.cut(change, &mut Vec::new());
             }
             is_turns
         });

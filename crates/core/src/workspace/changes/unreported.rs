@@ -45,8 +45,7 @@ pub(super) struct Unreported {
 /// A report, cut at the unreported versions.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
-    /// The parts that led to a version that was read, and the last version.
-    pub read: Vec<FileChange>,
+    /// The last of the versions.
     pub last: Option<FileState>,
     /// How the version that the report ends with came to be known.
     pub end: Option<How>,
@@ -131,8 +130,9 @@ impl Unreported {
         self.files.retain(|path, _| !path.starts_with(root));
     }
 
-    /// Cuts a report at the unreported versions, which are removed up to its end.
-    pub fn cut(&mut self, change: &FileChange) -> Cut {
+    /// Cuts a report at the unreported versions, which are removed up to its end. Adds to `read` the
+    /// parts that led to a version that was read.
+    pub fn cut(&mut self, change: &FileChange, read: &mut Vec<FileChange>) -> Cut {
         let Some(versions) = self.files.get_mut(&change.path) else {
             return Cut::default();
         };
@@ -159,11 +159,11 @@ impl Unreported {
                 ..state
             };
             // Reads with nothing between them are one change.
-            let earlier = cut.read.last_mut().filter(|part| part.after == from);
+            let earlier = read.last_mut().filter(|part| part.after == from);
             if let (How::Read, Some(part)) = (how, earlier) {
                 part.after = state.clone();
             } else if how == How::Read {
-                cut.read.push(FileChange {
+                read.push(FileChange {
                     path: change.path.clone(),
                     from: None,
                     before: from,
@@ -239,8 +239,9 @@ mod tests {
         (end, left): (Option<How>, usize),
     ) {
         let mut unreported = unreported(versions);
-        let cut = unreported.cut(&change(("a", 1), after));
-        let parts = cut.read.iter();
+        let mut parts = Vec::new();
+        let cut = unreported.cut(&change(("a", 1), after), &mut parts);
+        let parts = parts.iter();
         let parts = parts.map(|part| format!("{}>{}", line(&part.before), line(&part.after)));
         assert_eq!(parts.collect::<Vec<_>>(), read);
         assert_eq!(cut.last.as_ref().map(line).as_deref(), last);
@@ -330,7 +331,7 @@ mod tests {
             panic!("{left:?}");
         };
         assert_eq!(line(&change.before), "b");
-        let cut = unreported.cut(change);
+        let cut = unreported.cut(change, &mut Vec::new());
         assert_eq!(cut.last.as_ref().map(line).as_deref(), Some("c"));
         assert_eq!(cut.end, None);
         assert_eq!(unreported.files[Path::new(FILE)].len(), 1);
