@@ -830,3 +830,21 @@ fn what_is_read_of_an_agents_changes_before_and_after_the_report_is_one_change()
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_pending_line_that_the_agent_takes_away_before_a_reject_reads_the_file_does_not_come_back() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(7, 0, 1)]),
+        Step::Disk(1),
+        Step::Disk(1),
+        Step::User("reject row"),
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 1, 0)]),
+    ]);
+}

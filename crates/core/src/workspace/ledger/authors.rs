@@ -54,6 +54,8 @@ impl Review {
     /// Attributes the difference between two texts, of which the second was read as accepted, to the
     /// agent, and what has followed to others.
     pub fn was_agents(&mut self, before: &Text, taken: &Text) {
+        // What was pending in the first is not accepted.
+        let before = &self.base_of(before).unwrap_or(before).clone();
         let back = merge(taken, &self.track.base, before);
         if back.conflicts.is_empty() || !self.hunks.is_empty() || self.is_decided {
             let mut base = self.track.base.clone();
