@@ -848,3 +848,16 @@ fn a_pending_line_that_the_agent_takes_away_before_a_reject_reads_the_file_does_
         Step::Shell(0, vec![(0, 1, 0)]),
     ]);
 }
+
+#[test]
+fn what_a_reject_has_read_and_left_of_an_agents_change_is_listed() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Write(1, vec![(2, 1, 1)]),
+        Step::Tell,
+        Step::Shell(1, vec![(2, 0, 1)]),
+        Step::User("reject"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -62,8 +62,6 @@ pub struct Review {
     history: History,
     /// Bytes added since the history last remembered a state.
     bytes: usize,
-    /// The user has decided something since the agent's last change.
-    is_decided: bool,
 }
 
 impl Review {
@@ -77,7 +75,6 @@ impl Review {
             hunks: Vec::new(),
             history: History::default(),
             bytes: 0,
-            is_decided: false,
         };
         review.settle(Cause::Whole);
         review
@@ -127,7 +124,6 @@ impl Review {
 
     /// Applies a write of the whole content that carries out a decision.
     pub fn decision_wrote(&mut self, current: Text) {
-        self.is_decided = true;
         self.wrote(current);
         self.recall_alone();
         self.settle(Cause::Whole);
@@ -177,7 +173,6 @@ impl Review {
 
     /// Applies an edit that carries out a decision.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
-        self.is_decided = true;
         self.edited(edit);
         self.recall_alone();
         self.settle(Cause::Agent);
