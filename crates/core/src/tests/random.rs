@@ -861,3 +861,21 @@ fn what_a_reject_has_read_and_left_of_an_agents_change_is_listed() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_save_before_the_edit_of_an_agents_write_is_made_is_the_users() {
+    let steps = [
+        Step::Write(0, vec![(1, 2, 0)]),
+        Step::Tool("use look", 0),
+        Step::Foreign(0, 0),
+        Step::ToolWrite(0, 0, vec![]),
+        Step::Buffer(0, "open"),
+        Step::User("prompt"),
+        Step::User("reject turn"),
+        Step::Check,
+        Step::Type(0, 0, 0, 1),
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "wipe"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -19,7 +19,7 @@ use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
-use crate::spine::pending::reply::CheckpointTaken;
+use crate::spine::pending::reply::{CheckpointTaken, Edited};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
 use crate::text::format::Format;
@@ -181,13 +181,14 @@ impl Workspace {
         self.fileops.has(&self.names_of(path), is_change)
     }
 
-    /// Records that Neovim has saved a buffer. Unless the save was for this client, the content is
-    /// the user's; a change that it replaced is reapplied.
+    /// Records that Neovim has saved a buffer, and what that replaced without a merge. Unless the
+    /// save was `made_for` an operation, the content is the user's; a change that it replaced is
+    /// reapplied.
     pub(crate) fn buffer_saved(
         &mut self,
         buf: BufId,
-        stamp: Option<Stamp>,
-        over: Option<Overwritten>,
+        (stamp, over): (Option<Stamp>, Option<Overwritten>),
+        made_for: Option<Token<Edited>>,
         fx: &mut Effects,
     ) {
         let document = self.documents.get(buf);
@@ -200,8 +201,7 @@ impl Workspace {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        let is_ours = self.fileops.is_edited(&self.names_of(&document.real));
-        if (over.is_some() || !is_ours) && self.session_at(&document.real).is_some() {
+        if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
             let over = over.as_ref().map(|over| {
                 let (format, text) = Format::decode(&over.bytes);
                 FileState {

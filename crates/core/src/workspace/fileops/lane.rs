@@ -80,14 +80,6 @@ impl FileOps {
         ids.into_iter().filter_map(|id| self.lanes.get(&id))
     }
 
-    /// Returns whether the editor is making the edit of a file's active operation.
-    pub fn is_edited(&self, names: &[PathBuf]) -> bool {
-        self.lanes(names).any(|lane| {
-            let landing = lane.active.as_ref().map(|(_, landing)| landing);
-            lane.author.is_some() && landing.is_some_and(Option::is_some)
-        })
-    }
-
     /// Returns the text before an agent's write that is under way and leaves a file, or its buffer,
     /// with this text.
     pub fn text_before(&self, names: &[PathBuf], text: &Text) -> Option<Text> {
