@@ -82,8 +82,14 @@ pub fn start() -> mlua::Result<()> {
         let stamp = stamp(buf)?;
         set_known(buf, stamp);
         let over = set_replaced(buf, None).map(|replaced| replaced.overwritten(stamp));
+        let made_for = made_for(buf);
         let buf = BufId(buf);
-        send(Event::Buffer(BufferEvent::Saved { buf, stamp, over }));
+        send(Event::Buffer(BufferEvent::Saved {
+            buf,
+            stamp,
+            over,
+            made_for,
+        }));
         Ok(())
     })?;
     on(&["BufModifiedSet"], |buf| {
@@ -139,7 +145,7 @@ pub fn with_buffer<R>(buf: i32, body: impl FnOnce(&mut Buffer) -> Option<R>) -> 
 
 thread_local! {
     static ATTACHED: RefCell<Attached> = RefCell::default();
-    /// The edit that is being applied, with its buffer: `on_lines` attributes changes to it.
+    /// The edit that is being applied, with its buffer: changes and saves are attributed to it.
     pub(super) static APPLYING: Cell<Option<(i32, Token<Edited>)>> = const { Cell::new(None) };
 }
 
@@ -295,8 +301,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
         return Ok(());
     };
     let lines = super::lines::get(buf, first, new_last)?;
-    // A change of another buffer by a save hook is not attributed to the agent.
-    let applying = APPLYING.get().filter(|(edited, _)| *edited == buf);
+    let made_for = made_for(buf);
     send(Event::Buffer(BufferEvent::Lines {
         buf: BufId(buf),
         tick: next_tick(buf),
@@ -305,9 +310,16 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
             removed: last.saturating_sub(first),
             lines,
         },
-        made_for: applying.map(|(_, token)| token),
+        made_for,
     }));
     Ok(())
+}
+
+/// Returns the core's edit of a buffer that is being applied. What a save hook does to another
+/// buffer is not attributed to the agent.
+fn made_for(buf: i32) -> Option<Token<Edited>> {
+    let (edited, token) = APPLYING.get()?;
+    (edited == buf).then_some(token)
 }
 
 /// Reports the options of an attached buffer.

@@ -367,9 +367,14 @@ fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
             made_for,
         } => model.workspace.buffer_edited(buf, tick, edit, made_for),
         BufferEvent::Changed { buf, state } => model.workspace.buffer_changed(buf, state),
-        BufferEvent::Saved { buf, stamp, over } => {
-            model.workspace.buffer_saved(buf, stamp, over, fx)
-        }
+        BufferEvent::Saved {
+            buf,
+            stamp,
+            over,
+            made_for,
+        } => model
+            .workspace
+            .buffer_saved(buf, (stamp, over), made_for, fx),
         BufferEvent::Detached { buf } => {
             model.workspace.buffer_detached(buf, fx);
         }

@@ -150,7 +150,7 @@ impl Buffer {
     fn save(
         &mut self,
         buf: BufId,
-        over: Option<Overwritten>,
+        (over, made_for): (Option<Overwritten>, Option<Token<Edited>>),
         disk: &mut Disk,
         out: &mut Vec<Event>,
     ) -> Result<(), String> {
@@ -169,7 +169,12 @@ impl Buffer {
         }));
         let stamp = disk.stamp(&self.path);
         self.known = stamp;
-        out.push(Event::Buffer(BufferEvent::Saved { buf, stamp, over }));
+        out.push(Event::Buffer(BufferEvent::Saved {
+            buf,
+            stamp,
+            over,
+            made_for,
+        }));
         Ok(())
     }
 }
@@ -272,7 +277,7 @@ impl Editor {
                 is_text.then_some(Overwritten { stamp, bytes })
             });
             // The user sees the error; nothing else comes of it.
-            let _ = buffer.save(buf, over, disk, out);
+            let _ = buffer.save(buf, (over, None), disk, out);
         }
     }
 
@@ -405,7 +410,7 @@ impl Editor {
                 buffer.edit_block(buf, &[end], made_for, out);
             }
             buffer
-                .save(buf, None, disk, out)
+                .save(buf, (None, made_for), disk, out)
                 .map_err(SaveError::Refused)
         });
         Ok(EditDone {

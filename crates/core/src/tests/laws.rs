@@ -31,7 +31,7 @@ pub fn check_model(model: &Model) {
         }
         // A review that an operation begins is announced with its first change.
         let names = model.workspace.names_of(path);
-        let is_being_changed = model.workspace.fileops().doing(&names).is_some();
+        let is_being_changed = model.workspace.fileops().active(&names).is_some();
         if !model.workspace.reviews().is_touched(path) && !is_being_changed {
             let pending = file
                 .info

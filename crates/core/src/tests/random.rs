@@ -726,3 +726,156 @@ fn a_reject_of_a_conflict_takes_back_the_format_too() {
     let steps = [Step::Foreign(1, 8), Step::Write(1, vec![(5, 2, 0)])];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_reject_of_a_new_file_that_the_agent_emptied_brings_the_users_lines_back() {
+    let steps = [
+        Step::Write(2, vec![]),
+        Step::Buffer(2, "open"),
+        Step::Type(2, 0, 0, 1),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn what_a_reload_brings_of_a_write_that_is_on_disk_already_is_the_agents() {
+    let steps = [
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Disk(0),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 0, 0, 1),
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "reload"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn an_undone_turn_brings_an_earlier_turns_line_back_as_pending() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(1, 0, 1)]),
+        Step::User("prompt"),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::Buffer(0, "open"),
+        Step::Propose(0, vec![(0, 0, 0)]),
+        Step::TakeBack(3),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Read(0, None, None),
+        Step::TakeBack(3),
+        Step::Propose(0, vec![(0, 0, 0)]),
+        Step::User("undo turn"),
+        Step::User("undo turn"),
+        Step::Shell(0, vec![(0, 0, 0)]),
+    ]);
+}
+
+#[test]
+fn what_a_buffer_reads_while_an_older_report_waits_is_listed() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Foreign(0, 0),
+        Step::Disk(1),
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Buffer(0, "open"),
+    ]);
+}
+
+#[test]
+fn an_old_report_of_a_closed_file_does_not_bring_what_the_next_one_has() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 1, 0)]),
+        Step::Write(0, vec![(0, 1, 0)]),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::Read(0, None, None),
+        Step::User("prompt"),
+        Step::Read(0, None, None),
+        Step::User("reject row"),
+        Step::Check,
+        Step::Read(0, None, None),
+        Step::Read(0, None, None),
+        Step::Shell(0, vec![(0, 0, 0)]),
+        Step::Read(0, None, None),
+        Step::Disk(1),
+        Step::Tell,
+        Step::Tell,
+        Step::Disk(1),
+        Step::Shell(0, vec![(0, 0, 1)]),
+    ]);
+}
+
+#[test]
+fn what_is_read_of_an_agents_changes_before_and_after_the_report_is_one_change() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 2, 0), (1, 1, 1)]),
+        Step::Write(0, vec![(5, 1, 0)]),
+        Step::Shell(0, vec![(5, 1, 0)]),
+        Step::User("reject turn"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn a_pending_line_that_the_agent_takes_away_before_a_reject_reads_the_file_does_not_come_back() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(7, 0, 1)]),
+        Step::Disk(1),
+        Step::Disk(1),
+        Step::User("reject row"),
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 1, 0)]),
+    ]);
+}
+
+#[test]
+fn what_a_reject_has_read_and_left_of_an_agents_change_is_listed() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Write(1, vec![(2, 1, 1)]),
+        Step::Tell,
+        Step::Shell(1, vec![(2, 0, 1)]),
+        Step::User("reject"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn a_save_before_the_edit_of_an_agents_write_is_made_is_the_users() {
+    let steps = [
+        Step::Write(0, vec![(1, 2, 0)]),
+        Step::Tool("use look", 0),
+        Step::Foreign(0, 0),
+        Step::ToolWrite(0, 0, vec![]),
+        Step::Buffer(0, "open"),
+        Step::User("prompt"),
+        Step::User("reject turn"),
+        Step::Check,
+        Step::Type(0, 0, 0, 1),
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "wipe"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -57,6 +57,8 @@ pub enum BufferEvent {
         stamp: Option<Stamp>,
         /// The file that it was saved over, if that was not merged into the buffer before.
         over: Option<Overwritten>,
+        /// The core's edit that caused the save; `None` for one of the user or a plugin.
+        made_for: Option<Token<reply::Edited>>,
     },
     Detached {
         buf: BufId,

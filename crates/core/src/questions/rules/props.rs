@@ -113,7 +113,9 @@ proptest! {
                     && words.get(1).is_some_and(|word| word.starts_with("status"))
             };
             prop_assert!(all.iter().all(is_git), "{line:?}");
-            prop_assert!(!after.contains("$(") || after.contains('\''), "{line:?}");
+            // A backslash before the dollar makes it a character of the word.
+            let bare = after.replace(r"\\", "").replace(r"\$", "");
+            prop_assert!(!bare.contains("$(") || after.contains('\''), "{line:?}");
         }
     }
 

@@ -255,6 +255,7 @@ mod tests {
         check("echo 'a; b && c' d", &["echo+a; b && c+d"]);
         check(r#"echo "a | b""c" ''"#, &["echo+a | bc+"]);
         check(r#"echo "\$x \" \\ \n""#, &[r#"echo+$x " \ \n"#]);
+        check(r#"echo "\$(x)""#, &["echo+$(x)"]);
         check(r"echo a\ b \; c", &["echo+a b+;+c"]);
         check("r'm' -r\"f\"", &["rm+-rf"]);
     }

@@ -153,14 +153,15 @@ impl Story {
     }
 
     /// Edits lines, the user's, too; but keeps those of another program, which the client may not
-    /// have seen.
+    /// have seen. What comes too late to be the agent's keeps the user's as well.
     fn change(&mut self, who: &str, lines: &mut Vec<String>, places: &[(usize, usize, usize)]) {
         for (start, removed, added) in places {
             let start = start % (lines.len() + 1);
             let end = (start + removed).min(lines.len());
             let mut new: Vec<String> = (0..*added).map(|_| self.new_line(who)).collect();
+            let kept: &[char] = if who == "o" { &['x', 'u'] } else { &['x'] };
             let others = lines[start..end].iter();
-            new.extend(others.filter(|line| line.starts_with('x')).cloned());
+            new.extend(others.filter(|line| line.starts_with(kept)).cloned());
             lines.splice(start..end, new);
         }
     }

@@ -19,7 +19,7 @@ use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
-use crate::spine::pending::reply::CheckpointTaken;
+use crate::spine::pending::reply::{CheckpointTaken, Edited};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
 use crate::text::format::Format;
@@ -27,6 +27,7 @@ use crate::workspace::documents::Document;
 use crate::workspace::fileops::{
     Author, FileNow, Intent, Kind, Landing, Next, Opens, Outcome, Plan, failure,
 };
+use crate::workspace::reviews::FileReview;
 use crate::workspace::{FileEdit, Signal, Workspace};
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
@@ -106,10 +107,7 @@ impl Changes {
         if !take.is_report {
             return;
         }
-        let Cut { read, last, end } = self.unreported.cut(&take.change);
-        if take.in_turn_of.is_some() {
-            take.read.extend(read);
-        }
+        let Cut { last, end } = self.unreported.cut(&take.change, &mut take.read);
         let Some(last) = last else {
             return;
         };
@@ -170,7 +168,7 @@ impl Workspace {
         left.retain(|change| {
             let is_turns = self.agent_at(&change.path).is_some();
             if !is_turns {
-                self.changes.unreported.cut(change);
+                self.changes.unreported.cut(change, &mut Vec::new());
             }
             is_turns
         });
@@ -183,13 +181,14 @@ impl Workspace {
         self.fileops.has(&self.names_of(path), is_change)
     }
 
-    /// Records that Neovim has saved a buffer. Unless the save was for this client, the content is
-    /// the user's; a change that it replaced is reapplied.
+    /// Records that Neovim has saved a buffer, and what that replaced without a merge. Unless the
+    /// save was `made_for` an operation, the content is the user's; a change that it replaced is
+    /// reapplied.
     pub(crate) fn buffer_saved(
         &mut self,
         buf: BufId,
-        stamp: Option<Stamp>,
-        over: Option<Overwritten>,
+        (stamp, over): (Option<Stamp>, Option<Overwritten>),
+        made_for: Option<Token<Edited>>,
         fx: &mut Effects,
     ) {
         let document = self.documents.get(buf);
@@ -202,8 +201,7 @@ impl Workspace {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        let is_ours = self.fileops.is_edited(&self.names_of(&document.real));
-        if (over.is_some() || !is_ours) && self.session_at(&document.real).is_some() {
+        if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
             let over = over.as_ref().map(|over| {
                 let (format, text) = Format::decode(&over.bytes);
                 FileState {
@@ -247,18 +245,29 @@ impl Workspace {
         }
     }
 
-    /// Returns the session whose agent wrote the present content of `path`: by the reported change
-    /// that is queued or active, else by the attribution a report would get now.
-    pub(crate) fn writer_at(&self, path: &Path) -> Option<SessionKey> {
+    /// Returns the session whose agent wrote the version of `path` with this stamp: by the first
+    /// reported change, queued or active, that has come to it, else by the attribution a report
+    /// would get now.
+    pub(crate) fn writer_of(&self, path: &Path, stamp: Option<Stamp>) -> Option<SessionKey> {
         let names = self.names_of(path);
-        let waiting = self.fileops.waiting(&names);
-        let told = waiting.filter_map(|op| match &op.intent {
+        let active = self.fileops.active(&names);
+        let told = active.into_iter().chain(self.fileops.waiting(&names));
+        let mut told = told.filter_map(|op| match &op.intent {
             // Of the file, not of a link to it.
-            Intent::TakeIn(change) if !change.is_link() => Some(change.by),
+            Intent::TakeIn(change) if !change.is_link() => Some(change),
             _ => None,
         });
-        match (told.last(), self.fileops.doing(&names)) {
-            (Some(by), _) | (None, Some(Kind::TakeIn(by))) => by,
+        let has_come_to = |change: &&TakeIn| {
+            let stamps = change.change.after.stamp.zip(stamp);
+            stamps.is_some_and(|(told, stamp)| !stamp.is_later(&told))
+        };
+        let told = match stamp {
+            Some(_) => told.find(has_come_to),
+            None => told.last(),
+        };
+        match (told, active.map(|op| &op.intent)) {
+            (Some(change), _) => change.by,
+            (None, Some(Intent::Reapply(reapply))) => reapply.by,
             _ => self.agent_at(path),
         }
     }
@@ -390,7 +399,30 @@ impl Workspace {
         }
         let restored = self.restored_mode(&change.change);
         let document = buffer.and_then(|buf| self.documents.get(buf));
+        let review = self.reviews.get(&self.reviews.name_of(path, path));
+        let known = match document {
+            Some(document) => document.stamp,
+            None => review.and_then(|review| review.now.stamp),
+        };
+        // The buffer, or the ledger, has all that the file has, and what was reported before that.
+        let is_current = known.is_some() && known == disk.stamp;
+        // If another author's change follows, the present text is not this change's alone, unless
+        // it is the very file that this change left.
+        let told = change.as_told().filter(|told| {
+            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change, &disk)
+        });
+        let stamps = told.as_ref().and_then(|told| told.stamp).zip(known);
+        // A later version is known already, and the next change brings the present one.
+        let is_past = stamps.is_some_and(|(told, known)| known.is_later(&told));
         let Some(document) = document else {
+            match review.and_then(FileReview::on_disk) {
+                Some(now) if is_past => {
+                    change.change = as_read(change.change.clone(), now, restored);
+                    return;
+                }
+                _ if told.is_some() && !is_past => return,
+                _ => {}
+            }
             let content = disk.content.as_ref();
             let is_text = content.is_none_or(|content| !content.text.has_nul());
             // Bytes that the report does not have yet get a report of their own.
@@ -399,8 +431,6 @@ impl Workspace {
             }
             return;
         };
-        // The buffer has all that the file has, and what was reported before that.
-        let is_current = document.stamp.is_some() && document.stamp == disk.stamp;
         // Neovim reads a file again when its mode changes, unless the new stamp is passed to it.
         let FileChange { before, after, .. } = &change.change;
         let is_known = is_current && (before.is_missing() || before.mode == after.mode);
@@ -408,17 +438,6 @@ impl Workspace {
             let text = FileState::of_text(saved.clone(), document.state.format);
             change.change.after.is_this_text(&text);
         }
-        // If another author's change follows, the present text is not this change's alone, unless
-        // it is the very file that this change left.
-        let told = change.as_told().filter(|told| {
-            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change)
-        });
-        let stamps = told
-            .as_ref()
-            .and_then(|told| told.stamp)
-            .zip(document.stamp);
-        // The buffer has a later version already, and the next change brings the present one.
-        let is_past = stamps.is_some_and(|(told, known)| known.is_later(&told));
         let is_known = is_known || is_past;
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
@@ -450,13 +469,15 @@ impl Workspace {
         self.take_note(change, content);
     }
 
-    fn is_anothers_next(&self, path: &Path, change: &TakeIn) -> bool {
+    /// Returns whether the file that was read has a change of another author since this one.
+    fn is_anothers_next(&self, path: &Path, change: &TakeIn, disk: &DiskFile) -> bool {
         let names = self.names_of(path);
         let mut waiting = self.fileops.waiting(&names);
-        waiting.any(|op| match &op.intent {
+        let is_told = waiting.any(|op| match &op.intent {
             Intent::TakeIn(next) => op.path == path && next.by != change.by,
             _ => false,
-        })
+        });
+        is_told || self.writer_of(path, disk.stamp) != change.by
     }
 
     /// Records a change: merged by the editor, noted, or for the review of a file without a buffer.

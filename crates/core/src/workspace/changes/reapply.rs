@@ -121,7 +121,7 @@ impl Workspace {
         let reapply = Reapply {
             base,
             theirs: document.reads(&DiskText { text, format }).text,
-            by: self.writer_at(&path),
+            by: self.writer_of(&path, Some(over.stamp)),
             under: Under {
                 text: document.text.clone(),
                 format: document.state.format,

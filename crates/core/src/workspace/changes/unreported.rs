@@ -45,8 +45,7 @@ pub(super) struct Unreported {
 /// A report, cut at the unreported versions.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
-    /// The parts that led to a version that was read, and the last version.
-    pub read: Vec<FileChange>,
+    /// The last of the versions.
     pub last: Option<FileState>,
     /// How the version that the report ends with came to be known.
     pub end: Option<How>,
@@ -131,8 +130,9 @@ impl Unreported {
         self.files.retain(|path, _| !path.starts_with(root));
     }
 
-    /// Cuts a report at the unreported versions, which are removed up to its end.
-    pub fn cut(&mut self, change: &FileChange) -> Cut {
+    /// Cuts a report at the unreported versions, which are removed up to its end. Adds to `read` the
+    /// parts that led to a version that was read.
+    pub fn cut(&mut self, change: &FileChange, read: &mut Vec<FileChange>) -> Cut {
         let Some(versions) = self.files.get_mut(&change.path) else {
             return Cut::default();
         };
@@ -160,9 +160,9 @@ impl Unreported {
             };
             if how == How::Read && state != from {
                 // Reads with nothing between them are one change.
-                match cut.read.last_mut().filter(|part| part.after == from) {
+                match read.last_mut().filter(|part| part.after == from) {
                     Some(part) => part.after = state.clone(),
-                    None => cut.read.push(FileChange {
+                    None => read.push(FileChange {
                         path: change.path.clone(),
                         from: None,
                         before: from,
@@ -239,8 +239,9 @@ mod tests {
         (end, left): (Option<How>, usize),
     ) {
         let mut unreported = unreported(versions);
-        let cut = unreported.cut(&change(("a", 1), after));
-        let parts = cut.read.iter();
+        let mut parts = Vec::new();
+        let cut = unreported.cut(&change(("a", 1), after), &mut parts);
+        let parts = parts.iter();
         let parts = parts.map(|part| format!("{}>{}", line(&part.before), line(&part.after)));
         assert_eq!(parts.collect::<Vec<_>>(), read);
         assert_eq!(cut.last.as_ref().map(line).as_deref(), last);
@@ -322,8 +323,9 @@ mod tests {
             before: FileState::missing(),
             ..change(("", 1), ("a", 2))
         };
-        let cut = unreported.cut(&created);
-        assert_eq!(cut.read, []);
+        let mut read = Vec::new();
+        let cut = unreported.cut(&created, &mut read);
+        assert_eq!(read, []);
         assert_eq!(cut.last, Some(FileState::missing()));
     }
 
@@ -343,7 +345,7 @@ mod tests {
             panic!("{left:?}");
         };
         assert_eq!(line(&change.before), "b");
-        let cut = unreported.cut(change);
+        let cut = unreported.cut(change, &mut Vec::new());
         assert_eq!(cut.last.as_ref().map(line).as_deref(), Some("c"));
         assert_eq!(cut.end, None);
         assert_eq!(unreported.files[Path::new(FILE)].len(), 1);

@@ -80,21 +80,20 @@ impl FileOps {
         ids.into_iter().filter_map(|id| self.lanes.get(&id))
     }
 
-    /// Returns whether the editor is making the edit of a file's active operation.
-    pub fn is_edited(&self, names: &[PathBuf]) -> bool {
-        self.lanes(names).any(|lane| {
-            let landing = lane.active.as_ref().map(|(_, landing)| landing);
-            lane.author.is_some() && landing.is_some_and(Option::is_some)
-        })
-    }
-
     /// Returns the text before an agent's write that is under way and leaves a file, or its buffer,
     /// with this text.
     pub fn text_before(&self, names: &[PathBuf], text: &Text) -> Option<Text> {
-        self.lanes(names).find_map(|lane| match &lane.active {
-            Some((_, Some(Landing::Saved(saved)))) => saved.text_before(text),
-            Some((_, Some(Landing::Merged(merged)))) => merged.text_before(text),
-            _ => None,
+        self.lanes(names).find_map(|lane| {
+            let (op, landing) = lane.active.as_ref()?;
+            let Intent::Write(write) = &op.intent else {
+                return None;
+            };
+            let before = match landing {
+                Some(Landing::Saved(saved)) => saved.text_before(text),
+                Some(Landing::Merged(merged)) => merged.text_before(text),
+                _ => None,
+            };
+            before.or_else(|| write.text_before(text))
         })
     }
 
@@ -119,9 +118,10 @@ impl FileOps {
         self.lanes(names).flat_map(|lane| &lane.waiting)
     }
 
-    /// Returns the kind of a file's active operation.
-    pub fn doing(&self, names: &[PathBuf]) -> Option<Kind> {
-        self.lanes(names).find_map(|lane| lane.doing)
+    /// Returns a file's active operation, while it waits for an effect.
+    pub fn active(&self, names: &[PathBuf]) -> Option<&Operation> {
+        let active = self.lanes(names).find_map(|lane| lane.active.as_ref());
+        active.map(|(op, _)| op)
     }
 
     /// Returns whether no file has an operation.

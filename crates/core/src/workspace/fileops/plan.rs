@@ -65,8 +65,8 @@ impl<'a> FileNow<'a> {
     }
 
     /// Returns the session whose agent wrote the file on disk.
-    pub fn writer(&self, real: &Path) -> Option<SessionKey> {
-        self.workspace.writer_at(real)
+    pub fn writer(&self, disk: &DiskFile) -> Option<SessionKey> {
+        self.workspace.writer_of(&disk.real, disk.stamp)
     }
 
     /// Returns the session whose folder contains the file; of several, the newest.

@@ -31,6 +31,9 @@ pub struct Write {
     content: String,
     /// The request is already answered, and must not change the file.
     pub(crate) is_taken_back: bool,
+    /// The text that it has replaced on disk and the one it has left there, if a buffer that was
+    /// loaded just before gets it now.
+    replaced: Option<(Text, Text)>,
 }
 
 /// An agent's text that is being merged into a buffer and saved.
@@ -75,6 +78,12 @@ impl Saved {
 }
 
 impl Write {
+    /// Returns the text that it has replaced on disk, if the file has this text since.
+    pub(crate) fn text_before(&self, text: &Text) -> Option<Text> {
+        let (before, after) = self.replaced.as_ref()?;
+        (after == text).then(|| before.clone())
+    }
+
     /// Plans to merge the agent's text into the file's buffer, else into the disk.
     pub(crate) fn plan(&self, mut now: FileNow) -> Plan {
         if self.is_taken_back {
@@ -153,7 +162,7 @@ impl Write {
         let told = now.told(document, &saved);
         let is_passing = told.is_some();
         let (disk, by) = told.unwrap_or_else(|| {
-            let by = now.writer(&disk.real);
+            let by = now.writer(&disk);
             (disk, by)
         });
         let theirs = match (&disk.content, is_passing) {
@@ -238,6 +247,7 @@ impl Workspace {
             session: key,
             content,
             is_taken_back: false,
+            replaced: None,
         };
         self.operate(path, Intent::Write(write), fx);
     }
@@ -246,7 +256,7 @@ impl Workspace {
     pub(crate) fn write_landed(
         &mut self,
         path: &Path,
-        write: &Write,
+        write: &mut Write,
         landing: Landing,
         outcome: Outcome,
         fx: &mut Effects,
@@ -339,7 +349,7 @@ impl Workspace {
     /// must be merged again.
     fn loaded_meanwhile(
         &mut self,
-        write: &Write,
+        write: &mut Write,
         saved: &Saved,
         stamp: Option<Stamp>,
     ) -> Option<DiskFile> {
@@ -348,10 +358,12 @@ impl Workspace {
             return None;
         }
         self.documents.set_disk(buf, saved.after.clone(), stamp);
+        let before = saved.before.clone().unwrap_or_default();
         if let Some(session) = self.sessions.get_mut(&write.session) {
-            let before = saved.before.clone().unwrap_or_default();
-            session.seen.entry(saved.real.clone()).or_insert(before);
+            let seen = session.seen.entry(saved.real.clone());
+            seen.or_insert_with(|| before.clone());
         }
+        write.replaced = Some((before, saved.after.clone()));
         Some(DiskFile {
             real: saved.real.clone(),
             content: Some(DiskText {
@@ -393,7 +405,7 @@ impl Workspace {
             before: before.clone(),
             after: after.clone(),
         }));
-        let by = self.writer_at(&real);
+        let by = self.writer_of(&real, over);
         let before = before.unwrap_or_default();
         let name = self.reviews.name_of(path, &real);
         if self.reviews.get(&name).is_none() && by.is_some() {

@@ -31,7 +31,6 @@ impl Alone {
 impl Review {
     /// Takes what follows for the agent's.
     pub(super) fn agent_begins(&mut self) {
-        self.is_decided = false;
         let current = &self.track.current;
         self.alone.since.get_or_insert_with(|| current.clone());
     }
@@ -54,8 +53,10 @@ impl Review {
     /// Attributes the difference between two texts, of which the second was read as accepted, to the
     /// agent, and what has followed to others.
     pub fn was_agents(&mut self, before: &Text, taken: &Text) {
+        // What was pending in the first is not accepted.
+        let before = &self.base_of(before).unwrap_or(before).clone();
         let back = merge(taken, &self.track.base, before);
-        if back.conflicts.is_empty() || !self.hunks.is_empty() || self.is_decided {
+        if back.conflicts.is_empty() || !self.hunks.is_empty() {
             let mut base = self.track.base.clone();
             base.apply_all(&back.edits);
             return self.rebase(base);

@@ -62,8 +62,6 @@ pub struct Review {
     history: History,
     /// Bytes added since the history last remembered a state.
     bytes: usize,
-    /// The user has decided something since the agent's last change.
-    is_decided: bool,
 }
 
 impl Review {
@@ -77,7 +75,6 @@ impl Review {
             hunks: Vec::new(),
             history: History::default(),
             bytes: 0,
-            is_decided: false,
         };
         review.settle(Cause::Whole);
         review
@@ -127,7 +124,6 @@ impl Review {
 
     /// Applies a write of the whole content that carries out a decision.
     pub fn decision_wrote(&mut self, current: Text) {
-        self.is_decided = true;
         self.wrote(current);
         self.recall_alone();
         self.settle(Cause::Whole);
@@ -136,6 +132,11 @@ impl Review {
     /// Returns whether the ledger remembers a content.
     pub fn remembers(&self, content: &Text) -> bool {
         self.history.alone(content, Mark::of(content)).is_some()
+    }
+
+    /// Returns the accepted text that belonged to a content, if that is remembered.
+    pub fn base_of(&self, content: &Text) -> Option<&Text> {
+        self.history.base(content, Mark::of(content))
     }
 
     /// Takes back the agent's own version that belonged to the present content, if that is
@@ -172,7 +173,6 @@ impl Review {
 
     /// Applies an edit that carries out a decision.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
-        self.is_decided = true;
         self.edited(edit);
         self.recall_alone();
         self.settle(Cause::Agent);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::turns::TurnReview;
-use crate::spine::event::Stamp;
+use crate::spine::event::{DiskFile, DiskText, Stamp};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
@@ -137,6 +137,16 @@ impl FileReview {
             self.origin = origin.clone();
         }
         self.turn_was_agents(taken, origin);
+    }
+
+    /// Returns the file as it was last on disk, if that is text: the ledger's.
+    pub fn on_disk(&self) -> Option<DiskFile> {
+        let (text, format) = (self.ledger.current().clone(), self.now.format()?);
+        Some(DiskFile {
+            real: self.real.clone(),
+            content: Some(DiskText { text, format }),
+            stamp: self.now.stamp,
+        })
     }
 
     /// Returns the mode this client has set, if the reported state is older.

@@ -51,9 +51,9 @@ impl Workspace {
         };
         let (path, real) = (document.path.clone(), document.real.clone());
         self.tracked.note(&real);
-        let text = document.text.clone();
+        let (text, stamp) = (document.text.clone(), document.stamp);
         let state = FileState {
-            stamp: document.stamp,
+            stamp,
             ..FileState::of_text(text.clone(), document.state.format)
         };
         let is_saved_known = document.saved.is_some();
@@ -69,7 +69,7 @@ impl Workspace {
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
         self.fileops.review_renamed(&name, &path);
-        let by = self.writer_at(&real);
+        let by = self.writer_of(&real, stamp);
         let how = match self.reviews.get(&path) {
             Some(_) => How::Listed,
             None => How::Read,
@@ -213,7 +213,7 @@ impl Workspace {
     /// reported as an agent's, it becomes pending.
     pub(crate) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) -> bool {
         let is_open = self.documents.find(path).is_some();
-        let by = self.writer_at(&disk.real);
+        let by = self.writer_of(&disk.real, disk.stamp);
         let Some(review) = self.reviews.get_mut(path).filter(|_| !is_open) else {
             return true;
         };

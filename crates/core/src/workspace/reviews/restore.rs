@@ -37,7 +37,7 @@ impl FileReview {
             (Body::Missing, Body::Bytes { .. } | Body::Link(_)) => {
                 Some(WholeStep::Restore(FileState::missing()))
             }
-            (Body::Missing, Body::Text(_)) if self.ledger.current().is_empty() => {
+            (Body::Missing, Body::Text(_)) if self.is_empty() => {
                 Some(WholeStep::Restore(FileState::missing()))
             }
             (Body::Missing, _) | (Body::Text(_), Body::Text(_)) => None,
@@ -60,6 +60,11 @@ impl FileReview {
                 is_other.then(|| WholeStep::Restore(self.origin.clone()))
             }
         }
+    }
+
+    /// Returns whether the file is empty, and no line comes back when it is rejected.
+    fn is_empty(&self) -> bool {
+        self.ledger.current().is_empty() && self.ledger.base().is_empty()
     }
 
     /// Returns whether no line can be rejected before the mode is: the agent made the file read-only.

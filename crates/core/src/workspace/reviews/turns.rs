@@ -246,7 +246,9 @@ impl FileReview {
         }
         let mut after = current.clone();
         after.apply_all(&edits);
-        let mut base = self.base_with(&edits);
+        // What an earlier turn had there is as pending as it was.
+        let remembered = self.ledger.base_of(&after).cloned();
+        let mut base = remembered.unwrap_or_else(|| self.base_with(&edits));
         if !kept.is_empty() {
             // What the user wrote into added lines is left, and no decision about it is pending.
             let mut decided = Review::new(base);
