@@ -311,9 +311,16 @@ local function map_keys(buf)
   end
 end
 
---- Keeps the list up to date until its buffer is wiped out with its window.
+--- Returns how the windows of the current tab page are arranged.
+local function layout()
+  return vim.fn.string(vim.fn.winlayout())
+end
+
+--- Keeps the list up to date until its buffer is wiped out with its window; then the other windows
+--- get the sizes back that they had before, if they are arranged as they were.
 ---@param buf integer
-local function keep(buf)
+---@param before {layout: string, sizes: string}
+local function keep(buf, before)
   local group = vim.api.nvim_create_augroup("acp.sessions", {})
   vim.api.nvim_create_autocmd("User", {
     group = group,
@@ -333,6 +340,11 @@ local function keep(buf)
       vim.fn.timer_stop(timer)
       vim.api.nvim_del_augroup_by_id(group)
       list = nil
+      vim.schedule(function()
+        if layout() == before.layout then
+          vim.cmd(before.sizes)
+        end
+      end)
     end,
   })
 end
@@ -351,6 +363,7 @@ function M.open(opts)
   end
   -- The library knows the sessions; an error about it comes before the window.
   require("acp.native").load()
+  local before = { layout = layout(), sizes = vim.fn.winrestcmd() }
   local height = math.max(6, math.floor(vim.o.lines * 2 / 5))
   vim.cmd(("botright %dsplit"):format(height))
   local buf = vim.api.nvim_create_buf(false, true)
@@ -376,7 +389,7 @@ function M.open(opts)
   end
   list = { buf = buf, opts = opts, items = {}, lines = {} }
   map_keys(buf)
-  keep(buf)
+  keep(buf, before)
   refresh()
 end
 

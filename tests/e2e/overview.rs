@@ -52,6 +52,21 @@ fn first(lines: &[String]) -> String {
 }
 
 #[test]
+fn closing_the_list_restores_the_sizes_of_the_other_windows() {
+    let project = talk::project(&[]).config("chat", json!({ "layout": "bottom" }));
+    let nvim = project.size(80, 24).start();
+    talk::open(&nvim);
+    let sizes = || nvim.lua("return vim.fn.winrestcmd()", ());
+    let before = sizes();
+    for close in ["q", ":q<CR>"] {
+        list(&nvim, "ready");
+        nvim.keys(close);
+        nvim.wait("the old sizes", || sizes() == before);
+    }
+    nvim.quit();
+}
+
+#[test]
 fn the_list_shows_what_each_session_does_while_it_is_open() {
     let steps = r#"{"wait_file":"${cwd}/../on"}
 {"write":"${cwd}/a.txt","content":"two\n","as":"w"}

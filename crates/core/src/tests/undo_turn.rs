@@ -119,6 +119,47 @@ fn a_turn_is_undone_and_restored_in_a_buffer_and_on_disk() {
 }
 
 #[test]
+fn undoing_a_turn_leaves_what_was_pending_before_it_pending() {
+    // What the first turn writes, and what the second one makes of it.
+    let turns = [
+        ("a\nB\nc\n", "a\nc\n"),
+        ("a\nB\nC\n", "a\nC\n"),
+        ("a\nB\nC\n", "a\n"),
+        ("a\nnew\nb\nc\n", "a\nb\nc\n"),
+        ("a\nnew\nmore\nb\nc\n", "a\nnew\nb\nc\n"),
+        ("a\nc\n", "a\n"),
+        ("a\nB\nc\n", ""),
+    ];
+    for (first, second) in turns {
+        for is_open in [true, false] {
+            let mut w = begun(is_open, "a\nb\nc\n");
+            writes(&mut w, first);
+            next_turn(&mut w, "second");
+            writes(&mut w, second);
+            ends(&mut w);
+            undo(&mut w, UndoStep::Undo(None));
+            check(&w, "a\nb\nc\n", first, 1);
+        }
+    }
+}
+
+#[test]
+fn undoing_a_turn_leaves_what_was_accepted_before_it_accepted() {
+    for last in ["a\nc\nD\n", "a\nother\nc\nD\n"] {
+        let mut w = begun(true, "a\nb\nc\nd\n");
+        writes(&mut w, "a\nB\nc\nd\n");
+        next_turn(&mut w, "second");
+        writes(&mut w, "a\nB\nc\nD\n");
+        let (path, row) = (F.into(), 1);
+        decide(&mut w, ReviewAction::Accept, Scope::At { path, row });
+        writes(&mut w, last);
+        ends(&mut w);
+        undo(&mut w, UndoStep::Undo(None));
+        check(&w, "a\nB\nc\nd\n", "a\nB\nc\nd\n", 0);
+    }
+}
+
+#[test]
 fn a_turn_is_restored_completely_while_its_undo_is_pending() {
     let mut w = begun(false, "a\nb\n");
     writes(&mut w, "A\nb\n");

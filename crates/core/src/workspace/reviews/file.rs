@@ -258,9 +258,11 @@ impl FileReview {
 
     /// Accepts hunks, and returns the edits to make (see [`Review::accept`]).
     pub fn accept(&mut self, which: &Which) -> Vec<LineEdit> {
-        for hunk in self.ledger.meant(which) {
-            self.is_back(&hunk);
+        let hunks = self.ledger.meant(which);
+        for hunk in &hunks {
+            self.is_back(hunk);
         }
+        self.turns_accept(&hunks);
         let edits = self.ledger.accept(which);
         if *which == Which::All {
             self.whole_is_back();

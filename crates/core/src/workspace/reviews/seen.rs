@@ -49,9 +49,11 @@ impl FileReview {
 
     /// Accepts the changes that the user saw.
     pub(super) fn accept_seen(&mut self, seen: &Seen) {
-        for hunk in self.ledger.still(&seen.hunks) {
-            self.is_back(&hunk);
+        let hunks = self.ledger.still(&seen.hunks);
+        for hunk in &hunks {
+            self.is_back(hunk);
         }
+        self.turns_accept(&hunks);
         self.ledger.accept_seen(&seen.hunks);
         if !self.is_as_seen(seen) {
             return;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::FileReview;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Body, FileState};
+use crate::text::diff::align::Change;
 use crate::text::diff::{Conflict, Hunk, changes, diff, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::ledger::{Review, Which};
@@ -33,6 +34,8 @@ pub struct Turns {
 pub struct TurnReview {
     pub turn: TurnKey,
     pub ledger: Review,
+    /// The text before the turn, and what was accepted of it.
+    began: (Text, Text),
     /// The file before the turn; its text is the ledger's base.
     pub origin: FileState,
     /// The path before the turn moved the file.
@@ -90,10 +93,11 @@ impl Turns {
 }
 
 impl TurnReview {
-    fn new(turn: TurnKey, base: Text, origin: FileState) -> Self {
+    fn new(turn: TurnKey, base: Text, accepted: Text, origin: FileState) -> Self {
         Self {
             turn,
-            ledger: Review::brief(base, STATES),
+            ledger: Review::brief(base.clone(), STATES),
+            began: (base, accepted),
             origin,
             from: None,
         }
@@ -108,6 +112,36 @@ impl TurnReview {
                 || edit.removed == 0 && rows.start < edit.start && edit.start < rows.end
         })
     }
+
+    /// Returns the edits that lead from the text before the turn to what is accepted of it: they
+    /// take back what was pending then.
+    fn pending_before(&self) -> Vec<LineEdit> {
+        let (text, accepted) = &self.began;
+        match text == accepted {
+            true => Vec::new(),
+            false => merge(text, self.ledger.base(), accepted).edits,
+        }
+    }
+
+    /// Accepts of the text before the turn what the user has accepted of it since.
+    fn accepts(&mut self, accepted: &Review, hunks: &[Hunk]) {
+        let base = accepted.base();
+        let mine = |hunk: &Hunk| !self.ledger.hit(&Which::Rows(hunk.new.clone())).is_empty();
+        let hunks = hunks.iter().filter(|hunk| !mine(hunk));
+        let edits = hunks.map(|hunk| LineEdit {
+            start: hunk.old.start,
+            removed: hunk.old.len(),
+            lines: accepted.current().to_lines(hunk.new.clone()),
+        });
+        let edits: Vec<LineEdit> = edits.collect();
+        if edits.is_empty() {
+            return;
+        }
+        let mut after = base.clone();
+        after.apply_all(&edits);
+        let merged = merge(base, &self.began.1, &after);
+        self.began.1.apply_all(&merged.edits);
+    }
 }
 
 impl FileReview {
@@ -115,8 +149,9 @@ impl FileReview {
     pub(super) fn enter_turn(&mut self, turn: TurnKey, origin: &FileState) {
         self.turn = Some(turn);
         if self.turns.iter().all(|known| known.turn != turn) {
-            let base = self.ledger.current().clone();
-            self.turns.push(TurnReview::new(turn, base, origin.clone()));
+            let (base, accepted) = (self.ledger.current().clone(), self.ledger.base().clone());
+            let begun = TurnReview::new(turn, base, accepted, origin.clone());
+            self.turns.push(begun);
             let many = self.turns.len().saturating_sub(TURNS);
             self.turns.drain(..many);
         }
@@ -181,6 +216,15 @@ impl FileReview {
         }
     }
 
+    /// Records in the turns that the user is about to accept hunks.
+    pub(super) fn turns_accept(&mut self, hunks: &[Hunk]) {
+        for turn in &mut self.turns {
+            if turn.began.0 != turn.began.1 {
+                turn.accepts(&self.ledger, hunks);
+            }
+        }
+    }
+
     /// Returns the effects of a turn on the file, if they are still kept.
     pub fn of_turn(&self, turn: TurnKey) -> Option<&TurnReview> {
         self.turns.iter().find(|known| known.turn == turn)
@@ -212,7 +256,9 @@ impl FileReview {
         let known = self.of_turn(turn)?;
         let current = self.ledger.current();
         let since = diff(current, known.ledger.alone());
+        let pending = known.pending_before();
         let mut edits: Vec<LineEdit> = Vec::new();
+        let mut accepted: Vec<LineEdit> = Vec::new();
         let mut conflicts: Vec<Conflict> = Vec::new();
         let mut kept = Vec::new();
         let mut grown = 0;
@@ -222,10 +268,19 @@ impl FileReview {
                 continue;
             }
             let theirs = known.ledger.base().to_lines(hunk.old.clone());
+            let base = known.ledger.base();
             let new: Vec<LineEdit> = if !known.touched(hunk, &since) {
-                self.split(hunk, &known.ledger)
+                let parts = self.split(hunk);
+                let accepted_of = |rows| lines_with(&pending, base, rows);
+                accepted.extend(parts.iter().map(|part| part.back(accepted_of)));
+                let back = parts
+                    .iter()
+                    .map(|part| part.back(|rows| base.to_lines(rows)));
+                back.collect()
             } else if hunk.old.is_empty() {
-                agents_lines(hunk, &since)
+                let edits = agents_lines(hunk, &since);
+                accepted.extend(edits.iter().cloned());
+                edits
             } else {
                 let moved = |row: usize| row.saturating_add_signed(grown);
                 conflicts.push(Conflict {
@@ -246,9 +301,7 @@ impl FileReview {
         }
         let mut after = current.clone();
         after.apply_all(&edits);
-        // What an earlier turn had there is as pending as it was.
-        let remembered = self.ledger.base_of(&after).cloned();
-        let mut base = remembered.unwrap_or_else(|| self.base_with(&edits));
+        let mut base = self.base_with(&accepted);
         if !kept.is_empty() {
             // What the user wrote into added lines is left, and no decision about it is pending.
             let mut decided = Review::new(base);
@@ -297,6 +350,10 @@ impl FileReview {
             let end = met.last().map_or(start + part.rows.len(), |last| {
                 last.old.end + (part.rows.end - last.new.end)
             });
+            if part.rows.is_empty() && start < end {
+                // The lines that come back were removed here, and that is not accepted.
+                continue;
+            }
             let mut after = Text::from_lines(current.to_lines(part.rows.clone()));
             let mut here = Text::from_lines(base.to_lines(start..end));
             for edit in edits
@@ -341,9 +398,8 @@ impl FileReview {
         Some(whole)
     }
 
-    /// Returns the edits that restore the text before a turn's change, split between its decided
-    /// and pending parts.
-    fn split(&self, hunk: &Hunk, ledger: &Review) -> Vec<LineEdit> {
+    /// Splits a turn's change between its decided and pending parts.
+    fn split(&self, hunk: &Hunk) -> Vec<Hunk> {
         let rows = &hunk.new;
         let decided = self.ledger.hunks().iter();
         let edges = decided.flat_map(|other| [other.new.start, other.new.end]);
@@ -356,14 +412,46 @@ impl FileReview {
         let parts = edges.into_iter().map(|end| {
             let part = hunk.part(start - rows.start..end - rows.start);
             start = end;
-            LineEdit {
-                start: part.new.start,
-                removed: part.new.len(),
-                lines: ledger.base().to_lines(part.old),
-            }
+            part
         });
         parts.collect()
     }
+}
+
+impl Hunk {
+    /// Returns the edit that takes a change back, with the lines of its rows before.
+    fn back(&self, lines: impl Fn(Range<usize>) -> Vec<String>) -> LineEdit {
+        LineEdit {
+            start: self.new.start,
+            removed: self.new.len(),
+            lines: lines(self.old.clone()),
+        }
+    }
+}
+
+/// Returns the lines of these rows as edits of the text leave them. A change that reaches beyond the
+/// rows is made in its part there.
+fn lines_with(edits: &[LineEdit], text: &Text, rows: Range<usize>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut row = rows.start;
+    for edit in edits {
+        let new = edit.start..edit.start + edit.removed;
+        if new.end <= row || new.start >= rows.end {
+            continue;
+        }
+        let here = new.start.max(row)..new.end.min(rows.end);
+        let old = 0..edit.lines.len();
+        let part = Change {
+            old,
+            new: new.clone(),
+        }
+        .part(&(here.start - new.start..here.end - new.start));
+        lines.extend(text.to_lines(row..here.start));
+        lines.extend_from_slice(edit.lines.get(part.old).unwrap_or_default());
+        row = here.end;
+    }
+    lines.extend(text.to_lines(row..rows.end));
+    lines
 }
 
 /// Rows in which edits and hunks touch each other, with the indices of both.
