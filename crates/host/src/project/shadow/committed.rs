@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::thread::JoinHandle;
 
 use super::Shadow;
 use crate::project::git::Repository;
@@ -16,13 +17,23 @@ use crate::project::reading::is_text;
 use crate::project::store::Loss;
 use acp_edge::paths::is_missing;
 
+/// The thread that asks git.
+pub(super) type Asked = Option<JoinHandle<Vec<Indexed>>>;
+
 impl Shadow {
-    /// Records which of the uncopied contents git holds.
-    pub(super) fn find_in_git(&mut self) {
-        if Repository::above(self.root.real()).is_none() {
-            return;
-        }
-        for Indexed { path, object, stat } in self.git.indexed(self.root.path()) {
+    /// Starts to ask git which contents it holds.
+    pub(super) fn ask_git(&self) -> Asked {
+        Repository::above(self.root.real())?;
+        let (git, root) = (self.git.clone(), self.root.path().to_owned());
+        let ask = move || git.indexed(&root);
+        std::thread::Builder::new().spawn(ask).ok()
+    }
+
+    /// Records which of the uncopied contents git holds, by its answer.
+    pub(super) fn find_in_git(&mut self, asked: Asked) {
+        // Without an answer, all contents are copied.
+        let indexed = asked.and_then(|asked| asked.join().ok());
+        for Indexed { path, object, stat } in indexed.unwrap_or_default() {
             if let Some(known) = self.entries.get_mut(&path)
                 && known.what == What::Later
                 && stat.is_of(&known.stat)

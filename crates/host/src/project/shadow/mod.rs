@@ -141,7 +141,7 @@ impl Shadow {
         let reporting = match cut {
             Some(entries) => {
                 (self.entries, self.kept) = (entries, None);
-                self.find_in_git();
+                self.find_in_git(self.ask_git());
                 Reporting::On
             }
             None => Reporting::Off,
@@ -149,9 +149,12 @@ impl Shadow {
         if !is_tracked_known {
             self.included.extend(self.entries.keys().cloned());
         }
+        // Without a checkpoint, all contents are to be copied: git answers as the files are listed.
+        let is_first = self.entries.is_empty();
+        let asked = is_first.then(|| self.ask_git()).flatten();
         let looked = self.look_at_all(reporting);
         if self.has_many_to_copy() {
-            self.find_in_git();
+            self.find_in_git(asked.or_else(|| self.ask_git()));
         }
         self.copy_for_now();
         self.remove_leftovers();
@@ -656,7 +659,7 @@ mod tests {
             folder.shadow.open(None, None, true);
             let known = folder.shadow.entries.get_mut(Path::new("a"));
             known.expect("known").what = What::Later;
-            folder.shadow.find_in_git();
+            folder.shadow.find_in_git(folder.shadow.ask_git());
             let known = &folder.shadow.entries[Path::new("a")];
             assert!(matches!(known.what, What::Git(_)), "{known:?}");
             folder.put("a", "new\n");
