@@ -56,7 +56,7 @@ dist: $(ZIG)/ready
 CROSS = aarch64-apple-darwin
 cross: cross-setup
 	for triple in $(CROSS); do \
-		TOOLS='$(ZIG)' CARGO_TARGET_DIR='$(TARGET)/cross' sh tools/cross.sh $$triple \
+		TOOLS='$(ZIG)' CARGO_TARGET_DIR='$(TARGET)/cross' sh tools/cross.sh $$triple zigbuild \
 			--config 'profile.dev.package."*".opt-level=0' --config profile.dev.debug=0 \
 			-p acp-nvim -p acp-agents --lib --bin acp-mcp --bin acp-tutor --bin acp-agui || exit 1; \
 	done

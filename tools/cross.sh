@@ -1,11 +1,14 @@
 #!/bin/sh
 # Runs Cargo for another system, with zig as its C compiler and linker.
 #
-# Usage: TOOLS=FOLDER CARGO_TARGET_DIR=FOLDER tools/cross.sh TRIPLE CARGO-ARGUMENT ...
+# Usage: TOOLS=FOLDER CARGO_TARGET_DIR=FOLDER tools/cross.sh TRIPLE COMMAND CARGO-ARGUMENT ...
+#
+# COMMAND is zigbuild, or rustc.
 set -eu
 
 triple=$1
-shift
+command=$2
+shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 export PATH="$TOOLS/bin:$PATH" CARGO_INCREMENTAL=0
@@ -37,4 +40,4 @@ case $triple in
 	;;
 esac
 export RUSTFLAGS CFLAGS
-exec cargo-zigbuild zigbuild --locked --target "$target" "$@"
+exec cargo-zigbuild "$command" --locked --target "$target" "$@"

@@ -15,7 +15,6 @@ here=$(dirname "$0")
 root=$(cd "$here/.." && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-export CARGO_TARGET_DIR="$out"
 version=$(sed -n 's/^return "\(.*\)"$/\1/p' "$root/lua/acp/version.lua")
 programs="acp-mcp acp-tutor acp-agui"
 
@@ -53,22 +52,31 @@ for triple; do
 	*-apple-*) library=libacp_nvim.dylib ;;
 	*) library=libacp_nvim.so ;;
 	esac
-	set -- -p acp-nvim -p acp-agents --lib
+	# Cargo optimizes a library as a whole only if nothing else is made of it, as the tests' `rlib`.
+	# Alone, it also has only those features of its dependencies that it uses itself. The programs
+	# come with another library, hence two folders.
+	CARGO_TARGET_DIR=$out/library sh "$here/cross.sh" "$triple" rustc --profile dist -p acp-nvim \
+		--lib --crate-type cdylib
+	set -- -p acp-nvim -p acp-agents
 	for program in $programs; do
 		set -- "$@" --bin "$program"
 	done
-	sh "$here/cross.sh" "$triple" --profile dist "$@"
+	CARGO_TARGET_DIR=$out/programs sh "$here/cross.sh" "$triple" zigbuild --profile dist "$@"
 
-	built=$CARGO_TARGET_DIR/$triple/dist
 	name=acp-nvim-$version-$triple
 	mkdir -p "$part/$name" "$part/$name-debug"
 	case $triple in
 	*-linux-gnu)
+		built=$out/library/$triple/dist
 		readelf -Wd "$built/$library" | grep -q 'NEEDED.*libgcc_s' ||
 			fail "$built/$library has an unwinder of its own: see tools/gcc_s.c."
 		;;
 	esac
 	for file in $library $programs; do
+		case $file in
+		"$library") built=$out/library/$triple/dist ;;
+		*) built=$out/programs/$triple/dist ;;
+		esac
 		case $triple in
 		*-apple-*)
 			cp "$built/$file" "$part/$name-debug/$file"

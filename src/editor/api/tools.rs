@@ -14,7 +14,7 @@ use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::ToolUseId;
 use acp_core::spine::tool::{Progress, ToolAsk, ToolPermission, ToolResult, ToolSpec};
-use acp_core::tools::schema::check_schema;
+use acp_schema::check_schema;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("tools_define", function("tools_define", define)?)?;

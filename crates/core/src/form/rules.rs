@@ -4,10 +4,7 @@
 //! and matching patterns take bounded time: one that costs more or needs backtracking is not
 //! checked.
 
-use std::sync::{Arc, LazyLock};
-
-use jsonschema::error::ValidationErrorKind as Wrong;
-use jsonschema::{EmailOptions, PatternOptions, ValidationError, ValidationOptions, Validator};
+use acp_schema::{Field, Wrong};
 use serde_json::{Value as Json, json};
 
 use super::{Choice, Kind};
@@ -20,22 +17,11 @@ pub(super) const PATTERNS: usize = 50;
 const PATTERN_BYTES: usize = 1000;
 const ESCAPES: usize = 60;
 
-/// Maximum size of a compiled pattern, which bounds the time per character of a text.
-const COMPILED_BYTES: usize = 2 * 1024 * 1024;
-
-static OPTIONS: LazyLock<ValidationOptions<'static>> = LazyLock::new(|| {
-    jsonschema::options()
-        .offline()
-        .should_validate_formats(true)
-        .with_email_options(EmailOptions::default().without_display_text())
-        .with_pattern_options(PatternOptions::regex().size_limit(COMPILED_BYTES))
-});
-
 /// Checks the values of one field.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     schema: Json,
-    validator: Option<Arc<Validator>>,
+    field: Option<Field>,
 }
 
 impl PartialEq for Rules {
@@ -80,16 +66,13 @@ impl Rules {
             *patterns_left = left;
             schema["pattern"] = Json::from(pattern);
         }
-        let compiled = OPTIONS.build(&schema).or_else(|_| {
+        let field = Field::compile(&schema).or_else(|| {
             if let Some(keywords) = schema.as_object_mut() {
                 keywords.remove("pattern");
             }
-            OPTIONS.build(&schema)
+            Field::compile(&schema)
         });
-        Self {
-            schema,
-            validator: compiled.ok().map(Arc::new),
-        }
+        Self { schema, field }
     }
 
     /// Checks a value of a field of this kind.
@@ -97,11 +80,8 @@ impl Rules {
     /// # Errors
     /// Returns a message for the user.
     pub(super) fn check(&self, kind: &Kind, value: &Json) -> Result<(), String> {
-        let errors = self.validator.iter().flat_map(|v| v.iter_errors(value));
-        let mut known =
-            errors.filter(|error| !matches!(error.kind(), Wrong::RegexEngineFailure { .. }));
-        match known.next() {
-            Some(error) => Err(sentence(kind, &error)),
+        match self.field.as_ref().and_then(|field| field.wrong(value)) {
+            Some(wrong) => Err(sentence(kind, value, &wrong)),
             None => Ok(()),
         }
     }
@@ -115,28 +95,27 @@ fn values(choices: &[Choice]) -> Vec<&str> {
     choices.iter().map(|choice| choice.value.as_str()).collect()
 }
 
-fn sentence(kind: &Kind, error: &ValidationError) -> String {
-    let value = error.instance();
-    match error.kind() {
-        Wrong::MinLength { limit } => format!("at least {}", characters(*limit)),
-        Wrong::MaxLength { limit } => {
+fn sentence(kind: &Kind, value: &Json, wrong: &Wrong) -> String {
+    match wrong {
+        Wrong::MinLength(limit) => format!("at least {}", characters(*limit)),
+        Wrong::MaxLength(limit) => {
             let length = value.as_str().unwrap_or_default().chars().count();
             format!("at most {}, these are {length}", characters(*limit))
         }
-        Wrong::Format { format } => match format.as_str() {
+        Wrong::Format(format) => match format.as_str() {
             "email" => "this is not an address: name@example.org".to_owned(),
             "uri" => "this is not a URI: https://example.org/".to_owned(),
             "date" => "this is not a date: 2026-01-31".to_owned(),
             "date-time" => "this is not a date with its time: 2026-01-31T12:00:00Z".to_owned(),
             format => format!("this does not have the format \"{format}\""),
         },
-        Wrong::Pattern { pattern } => format!("this does not match {pattern}"),
-        Wrong::Minimum { limit } => format!("at least {limit}"),
-        Wrong::Maximum { limit } => format!("at most {limit}"),
-        Wrong::MinItems { limit } => format!("choose at least {limit}"),
-        Wrong::MaxItems { limit } => format!("choose at most {limit}"),
-        Wrong::Enum { .. } => format!("{value} is none of the choices"),
-        _ => match expected(kind) {
+        Wrong::Pattern(pattern) => format!("this does not match {pattern}"),
+        Wrong::Minimum(limit) => format!("at least {limit}"),
+        Wrong::Maximum(limit) => format!("at most {limit}"),
+        Wrong::MinItems(limit) => format!("choose at least {limit}"),
+        Wrong::MaxItems(limit) => format!("choose at most {limit}"),
+        Wrong::Enum(value) => format!("{value} is none of the choices"),
+        Wrong::Other(value) => match expected(kind) {
             Ok(expected) => format!("expected {expected}, got {value}"),
             Err(kind) => format!("nothing of the type \"{kind}\" can be given"),
         },

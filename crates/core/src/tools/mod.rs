@@ -7,7 +7,6 @@ mod clock;
 mod door;
 pub mod event;
 mod registry;
-pub mod schema;
 mod shown;
 mod twin;
 mod uses;

@@ -9,7 +9,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value as Json};
 
 use acp_core::spine::tool::ToolSpec;
-use acp_core::tools::schema::Schema;
+use acp_schema::Schema;
 
 /// A list of tools, sorted by name.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! Validates tool arguments against JSON Schema, and describes the errors.
 //!
-//! Invariants: no schema is fetched, and patterns run in linear time. Error messages name the field
-//! and never contain its value.
+//! Invariant: error messages name the field and never contain its value.
+
+use std::fmt;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value as Json};
@@ -13,9 +14,33 @@ const FIELDS: usize = 20;
 const LINE_BYTES: usize = 300;
 
 /// A schema that arguments can be checked against.
-#[derive(Debug)]
-pub struct Schema {
-    validator: Validator,
+pub struct Schema(Box<dyn Check>);
+
+/// Hides the validator's type from the crates that drop a schema.
+trait Check: Send + Sync {
+    /// Returns one line for each invalid field.
+    fn wrong(&self, arguments: &Json) -> Vec<String>;
+}
+
+impl Check for Validator {
+    fn wrong(&self, arguments: &Json) -> Vec<String> {
+        let mut lines = Vec::new();
+        for error in self.iter_errors(arguments) {
+            if lines.len() == FIELDS {
+                lines.push("…".to_owned());
+                break;
+            }
+            let path = error.instance_path();
+            lines.push(line(path.as_str(), &error.masked().to_string()));
+        }
+        lines
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema").finish_non_exhaustive()
+    }
 }
 
 impl Schema {
@@ -35,7 +60,7 @@ impl Schema {
             .with_pattern_options(PatternOptions::regex())
             .build(parameters)
             .map_err(|error| line(error.instance_path().as_str(), &error.to_string()))?;
-        Ok(Self { validator })
+        Ok(Self(Box::new(validator)))
     }
 
     /// Returns the arguments if they match the schema.
@@ -43,15 +68,7 @@ impl Schema {
     /// # Errors
     /// One line for each invalid field.
     pub fn check(&self, arguments: Json) -> Result<Map<String, Json>, String> {
-        let mut lines: Vec<String> = Vec::new();
-        for error in self.validator.iter_errors(&arguments) {
-            if lines.len() == FIELDS {
-                lines.push("…".to_owned());
-                break;
-            }
-            let path = error.instance_path();
-            lines.push(line(path.as_str(), &error.masked().to_string()));
-        }
+        let lines = self.0.wrong(&arguments);
         match arguments {
             Json::Object(fields) if lines.is_empty() => Ok(fields),
             _ if lines.is_empty() => Err(line("", "they must be an object")),
