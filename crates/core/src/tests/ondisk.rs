@@ -270,6 +270,27 @@ fn lines_changed_by_both_become_a_conflict() {
 }
 
 #[test]
+fn the_user_is_told_once_that_a_file_has_conflicts() {
+    let told = "changed on disk where you have";
+    let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+    types(&mut w, 0, 1, &["mine"]);
+    types(&mut w, 2, 1, &["mine"]);
+    let conflicts = |w: &World| {
+        let hunks = w.editor.hunks[&w.buf(F)].iter();
+        hunks.filter(|hunk| hunk.conflict).count()
+    };
+    shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
+    assert_eq!((w.was_told(told), conflicts(&w)), (true, 1));
+    w.skip();
+    shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
+    assert_eq!((w.was_told(told), conflicts(&w)), (false, 2));
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(conflicts(&w), 0);
+    shell(&mut w, |disk| disk.put(F, "AA\nb\nC\n"));
+    assert!(w.was_told(told));
+}
+
+#[test]
 fn a_merge_is_rebased_when_the_user_types() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     w.holds(Part::Editor);

@@ -154,6 +154,8 @@ impl Workspace {
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
+        let mut known = review.ledger.hunks().iter();
+        let is_first = known.all(|hunk| hunk.conflict.is_none());
         for conflict in conflicts {
             match is_gone {
                 true => review.offer_deletion(conflict),
@@ -161,11 +163,13 @@ impl Workspace {
             }
         }
         self.reviews.touch(path);
-        let text = format!(
-            "{} was changed on disk where you have: yours stays, `:Acp review` has both.",
-            path.display()
-        );
-        fx.push(notify(Level::Warn, text));
+        if is_first {
+            let text = format!(
+                "{} was changed on disk where you have: yours stays, `:Acp review` has both.",
+                path.display()
+            );
+            fx.push(notify(Level::Warn, text));
+        }
     }
 
     /// Updates the text a session has seen after its agent changed the file on disk. That text is

@@ -42,7 +42,7 @@ impl FileReview {
         let stays = plan.whole.as_ref().is_none_or(nobody_may);
         let is_written = !plan.edits.is_empty() && stays;
         if is_protected && !plan.edits.is_empty() {
-            Some("'readonly' is set in its buffer".to_owned())
+            Some("its buffer is 'readonly' or 'nomodifiable'".to_owned())
         } else if is_written && nobody_may(&self.now) {
             Some("it is read-only; `chmod u+w` lets it be restored".to_owned())
         } else {
