@@ -879,3 +879,27 @@ fn a_save_before_the_edit_of_an_agents_write_is_made_is_the_users() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_save_after_an_agents_change_of_the_mode_is_the_users() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Buffer(0, "open"),
+        Step::Tell,
+        Step::Whole(0, "mode"),
+        Step::Look,
+        Step::Tell,
+        Step::Chunk("agent_message_chunk", String::new()),
+        Step::Type(0, 7, 0, 2),
+        Step::Type(0, 0, 0, 2),
+        Step::Type(0, 0, 0, 1),
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(0, 1, 0)]),
+    ];
+    let mut life = Story::new(Can::Forget, false);
+    for step in &steps {
+        life.live(step);
+    }
+    drop(life.rests());
+}
