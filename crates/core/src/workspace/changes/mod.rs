@@ -394,10 +394,14 @@ impl Workspace {
             let told = buffer.is_some().then(|| change.as_told());
             told.flatten()
         });
-        let Some(disk) = disk else {
+        let Some(mut disk) = disk else {
             return;
         };
         let FileChange { before, after, .. } = &mut change.change;
+        if after.is_missing() && disk.real != path {
+            // A link is in the place of a folder above: what was read is another file.
+            disk = DiskFile::missing(path);
+        }
         if after.is_unreadable() && disk.stamp.is_some() && disk.stamp == before.stamp {
             after.clone_from(before);
         }
