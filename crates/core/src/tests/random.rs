@@ -903,3 +903,20 @@ fn a_save_after_an_agents_change_of_the_mode_is_the_users() {
     }
     drop(life.rests());
 }
+
+#[test]
+fn what_a_write_replaces_of_a_file_that_the_agent_has_just_made_is_listed() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Propose(2, vec![]),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(2, vec![(0, 0, 1)]),
+        Step::Carry(2),
+    ];
+    let mut life = Story::new(Can::Forget, false);
+    for step in &steps {
+        life.live(step);
+    }
+    drop(life.rests());
+}

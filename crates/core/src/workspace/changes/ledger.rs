@@ -240,7 +240,10 @@ impl Workspace {
             };
             // A file that comes back is not new: it continues from the one that was gone.
             let gone = self.reviews.get(&path).map(|review| &review.origin);
-            let gone = gone.filter(|origin| part.before.is_missing() && !origin.is_missing());
+            let gone = gone.filter(|origin| {
+                let is_part = origin.stamp.is_some() && origin.stamp == part.after.stamp;
+                part.before.is_missing() && !origin.is_missing() && !is_part
+            });
             let origin = gone.unwrap_or(&part.before).clone();
             let (Some(before), Some(taken)) = (origin.text(), part.after.text()) else {
                 continue;
