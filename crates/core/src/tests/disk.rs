@@ -136,7 +136,7 @@ impl Disk {
     }
 
     pub fn real(&self, path: &Path) -> PathBuf {
-        self.links.get(path).cloned().unwrap_or(path.to_owned())
+        self.leads_to(path)
     }
 
     pub fn queue(&mut self, path: PathBuf, operation: HostEffect) {

@@ -16,7 +16,7 @@ pub type Files = BTreeMap<PathBuf, String>;
 pub type Deed = fn(&mut Disk);
 
 /// A file that becomes a folder, a folder that becomes a file or a link, and both at once.
-pub const DEEDS: [Deed; 5] = [
+pub const DEEDS: [Deed; 6] = [
     |disk| {
         disk.removes("/p/a");
         disk.put("/p/a/x", "agent's x\n");
@@ -29,6 +29,13 @@ pub const DEEDS: [Deed; 5] = [
     },
     |disk| {
         disk.moves("/p/d/x", "/p/e/x");
+        disk.moves("/p/d/y/z", "/p/e/y/z");
+        disk.links.insert("/p/d".into(), "/p/e".into());
+    },
+    |disk| {
+        // A file that has changed is not a moved one.
+        disk.removes("/p/d/x");
+        disk.put("/p/e/x", "X\ny\n");
         disk.moves("/p/d/y/z", "/p/e/y/z");
         disk.links.insert("/p/d".into(), "/p/e".into());
     },

@@ -879,3 +879,44 @@ fn a_save_before_the_edit_of_an_agents_write_is_made_is_the_users() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_save_after_an_agents_change_of_the_mode_is_the_users() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Buffer(0, "open"),
+        Step::Tell,
+        Step::Whole(0, "mode"),
+        Step::Look,
+        Step::Tell,
+        Step::Chunk("agent_message_chunk", String::new()),
+        Step::Type(0, 7, 0, 2),
+        Step::Type(0, 0, 0, 2),
+        Step::Type(0, 0, 0, 1),
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(0, 1, 0)]),
+    ];
+    let mut life = Story::new(Can::Forget, false);
+    for step in &steps {
+        life.live(step);
+    }
+    drop(life.rests());
+}
+
+#[test]
+fn what_a_write_replaces_of_a_file_that_the_agent_has_just_made_is_listed() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Propose(2, vec![]),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(2, vec![(0, 0, 1)]),
+        Step::Carry(2),
+    ];
+    let mut life = Story::new(Can::Forget, false);
+    for step in &steps {
+        life.live(step);
+    }
+    drop(life.rests());
+}

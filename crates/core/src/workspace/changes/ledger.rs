@@ -185,6 +185,33 @@ impl Workspace {
         }
     }
 
+    /// Gives the review of a file without a buffer the user's save before a change, if the review
+    /// began too late to have it from the buffer.
+    pub(super) fn settle_save(&mut self, change: &mut TakeIn) {
+        let Some(save) = change.save.take() else {
+            return;
+        };
+        let path = &change.change.path;
+        let name = self.reviews.name_of(path, path);
+        let is_open = self.documents.find(path).is_some();
+        let Some(review) = self.reviews.get_mut(&name).filter(|_| !is_open) else {
+            return;
+        };
+        let stamps = save.stamp.zip(review.now.stamp);
+        if !stamps.is_some_and(|(save, known)| save.is_later(&known)) {
+            return;
+        }
+        if let Some(text) = save.text()
+            && text != *review.ledger.current()
+        {
+            review.user_wrote(text);
+            let before = review.now.clone();
+            let mode = before.mode;
+            review.others_left(&before, FileState { mode, ..save });
+            self.reviews.touch(&name);
+        }
+    }
+
     /// Attributes texts to the agent that were read as the original content but, as reported now,
     /// were the agent's work.
     pub(super) fn settle_read(&mut self, change: &mut TakeIn) {
@@ -213,7 +240,10 @@ impl Workspace {
             };
             // A file that comes back is not new: it continues from the one that was gone.
             let gone = self.reviews.get(&path).map(|review| &review.origin);
-            let gone = gone.filter(|origin| part.before.is_missing() && !origin.is_missing());
+            let gone = gone.filter(|origin| {
+                let is_part = origin.stamp.is_some() && origin.stamp == part.after.stamp;
+                part.before.is_missing() && !origin.is_missing() && !is_part
+            });
             let origin = gone.unwrap_or(&part.before).clone();
             let (Some(before), Some(taken)) = (origin.text(), part.after.text()) else {
                 continue;

@@ -53,6 +53,8 @@ pub struct TakeIn {
     in_turn_of: Option<SessionKey>,
     /// The parts of it that were taken for the text before an agent's change when they were read.
     read: Vec<FileChange>,
+    /// The user's last save before its end.
+    save: Option<FileState>,
     /// It ends with a version that was known before: a ledger has that from the buffer or a read.
     is_in_ledger: bool,
     /// The file to merge into the buffer.
@@ -107,10 +109,11 @@ impl Changes {
         if !take.is_report {
             return;
         }
-        let Cut { last, end } = self.unreported.cut(&take.change, &mut take.read);
+        let Cut { last, save, end } = self.unreported.cut(&take.change, &mut take.read);
         let Some(last) = last else {
             return;
         };
+        take.save = save.or(take.save.take());
         if let Some(end) = end {
             take.is_in_ledger = true;
             if end == How::Saved {
@@ -135,7 +138,7 @@ impl Workspace {
             {
                 self.tell_git(session, &path, fx);
             }
-            let lane = self.line_up(path.clone(), Intent::TakeIn(change));
+            let lane = self.line_up(path.clone(), Intent::TakeIn(Box::new(change)));
             lanes.insert(path, lane);
         }
         for lane in lanes.into_values() {
@@ -254,7 +257,7 @@ impl Workspace {
         let told = active.into_iter().chain(self.fileops.waiting(&names));
         let mut told = told.filter_map(|op| match &op.intent {
             // Of the file, not of a link to it.
-            Intent::TakeIn(change) if !change.is_link() => Some(change),
+            Intent::TakeIn(change) if !change.is_link() => Some(&**change),
             _ => None,
         });
         let has_come_to = |change: &&TakeIn| {
@@ -285,7 +288,7 @@ impl Workspace {
             .fileops
             .waiting(&names)
             .filter_map(|op| match &op.intent {
-                Intent::TakeIn(change) => Some(change),
+                Intent::TakeIn(change) => Some(&**change),
                 _ => None,
             });
         let is_next = |told: &&TakeIn| {
@@ -382,6 +385,7 @@ impl Workspace {
         disk: Option<&DiskFile>,
     ) {
         self.changes.cut(change);
+        self.settle_save(change);
         self.settle_read(change);
         self.keep_own_text(&mut change.change);
         change.reading = None;
@@ -390,10 +394,14 @@ impl Workspace {
             let told = buffer.is_some().then(|| change.as_told());
             told.flatten()
         });
-        let Some(disk) = disk else {
+        let Some(mut disk) = disk else {
             return;
         };
         let FileChange { before, after, .. } = &mut change.change;
+        if after.is_missing() && disk.real != path {
+            // A link is in the place of a folder above: what was read is another file.
+            disk = DiskFile::missing(path);
+        }
         if after.is_unreadable() && disk.stamp.is_some() && disk.stamp == before.stamp {
             after.clone_from(before);
         }
@@ -588,6 +596,7 @@ impl TakeIn {
             is_report: false,
             in_turn_of: by,
             read: Vec::new(),
+            save: None,
             is_in_ledger: false,
             reading,
         }

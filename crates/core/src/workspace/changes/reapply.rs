@@ -175,7 +175,7 @@ impl Workspace {
             },
         };
         // Changes that wait were made before it.
-        let take_in = Intent::TakeIn(TakeIn::new(change, reapply.by));
+        let take_in = Intent::TakeIn(Box::new(TakeIn::new(change, reapply.by)));
         self.operate(path.to_owned(), take_in, fx);
         Next::Done
     }

@@ -47,6 +47,8 @@ pub(super) struct Unreported {
 pub(super) struct Cut {
     /// The last of the versions.
     pub last: Option<FileState>,
+    /// The last of those that Neovim saved.
+    pub save: Option<FileState>,
     /// How the version that the report ends with came to be known.
     pub end: Option<How>,
 }
@@ -169,6 +171,9 @@ impl Unreported {
                         after: state.clone(),
                     }),
                 }
+            }
+            if how == How::Saved {
+                cut.save = Some(state.clone());
             }
             cut.last = Some(state);
         }

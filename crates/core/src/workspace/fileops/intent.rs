@@ -34,7 +34,7 @@ pub(crate) enum Intent {
     /// An agent writes the file.
     Write(Write),
     /// A change on disk is merged into the buffer and the review.
-    TakeIn(TakeIn),
+    TakeIn(Box<TakeIn>),
     /// A change that the user saved over comes back.
     Reapply(Reapply),
     /// The user accepts or rejects hunks.

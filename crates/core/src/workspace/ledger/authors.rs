@@ -53,8 +53,11 @@ impl Review {
     /// Attributes the difference between two texts, of which the second was read as accepted, to the
     /// agent, and what has followed to others.
     pub fn was_agents(&mut self, before: &Text, taken: &Text) {
-        // What was pending in the first is not accepted.
-        let before = &self.base_of(before).unwrap_or(before).clone();
+        // What was pending in the first is not accepted. If the agent is back at the first, the base
+        // known for it is that of the second.
+        let is_now = *before == self.track.current;
+        let known = self.base_of(before).filter(|_| !is_now);
+        let before = &known.unwrap_or(before).clone();
         let back = merge(taken, &self.track.base, before);
         if back.conflicts.is_empty() || !self.hunks.is_empty() {
             let mut base = self.track.base.clone();
