@@ -29,6 +29,8 @@ pub(super) struct Postponed {
 struct PostponedPath {
     /// When the path was first postponed.
     since: Instant,
+    /// When its file was first seen to be gone, if it is.
+    gone: Option<Instant>,
     /// When to look again; `None` for a file that is looked at when its writer closes it.
     again: Option<Instant>,
 }
@@ -45,6 +47,7 @@ struct LeftOut {
 struct Changed {
     path: PathBuf,
     since: Instant,
+    gone: Option<Instant>,
     /// Until when it must wait, if it must.
     wait: Option<Instant>,
     /// A writer has it open, and it is shorter than before.
@@ -121,9 +124,12 @@ impl Postponed {
         let after = self.writers.quiescence().after;
         let is_overdue = now >= since + patience;
         if !is_overdue {
-            let again = Some(now + after);
-            self.held
-                .insert(path.to_owned(), PostponedPath { since, again });
+            let held = PostponedPath {
+                since,
+                gone: None,
+                again: Some(now + after),
+            };
+            self.held.insert(path.to_owned(), held);
         }
         !is_overdue
     }
@@ -171,6 +177,7 @@ impl Postponed {
             changed.push(Changed {
                 path: path.clone(),
                 since: since(path),
+                gone: None,
                 wait: wait.map(|wait| now + wait),
                 is_incomplete,
                 left: left.filter(|_| left != came),
@@ -178,11 +185,13 @@ impl Postponed {
             });
         }
         for path in gone.iter() {
-            let since = since(path);
+            // A file that was being written may have been moved just now.
+            let gone = before.get(path).and_then(|held| held.gone).unwrap_or(now);
             changed.push(Changed {
                 path: path.clone(),
-                since,
-                wait: Some(since + after).filter(|until| *until > now),
+                since: since(path),
+                gone: Some(gone),
+                wait: Some(gone + after).filter(|until| *until > now),
                 is_incomplete: false,
                 left: inode(path),
                 came: None,
@@ -203,18 +212,20 @@ impl Postponed {
     /// Postpones a path that must wait, and releases all others.
     fn pass(&mut self, it: Changed, now: Instant) {
         let patience = self.writers.quiescence().patience;
-        let Changed { path, since, .. } = it;
+        let Changed {
+            path, since, gone, ..
+        } = it;
+        let mut hold = |again| {
+            let held = PostponedPath { since, gone, again };
+            self.held.insert(path.clone(), held);
+        };
         match it.wait {
             Some(wait) if now < since + patience => {
                 // The longer it takes, the rarer the looks.
                 let again = wait.max(now + (now - since) / 2);
-                let again = Some(again.min(since + patience));
-                self.held.insert(path, PostponedPath { since, again });
+                hold(Some(again.min(since + patience)));
             }
-            Some(_) if it.is_incomplete => {
-                let again = None;
-                self.held.insert(path, PostponedPath { since, again });
-            }
+            Some(_) if it.is_incomplete => hold(None),
             _ => {
                 self.through.insert(path, since);
             }

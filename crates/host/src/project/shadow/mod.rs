@@ -542,6 +542,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_moved_while_it_waits_is_reported_with_its_new_path() {
+        let mut folder = Folder::new(Quiescence::default());
+        folder.settle("a");
+        folder.shadow.open(None, None, true);
+        folder.put("a", "new\n");
+        assert_eq!(folder.look(&["a"]).changes, [], "its writer may go on");
+        folder.settle("a");
+        fs::rename(folder.root.join("a"), folder.root.join("sub/a")).expect("moved");
+        assert_eq!(folder.look(&["a"]).changes, [], "half of the move");
+        let looked = folder.look(&["sub/a"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("sub/a", "old\n", "new\n")]);
+    }
+
+    #[test]
     fn what_an_exhausted_system_hides_is_reported_later() {
         if !is_alone("project::shadow::tests::what_an_exhausted_system_hides_is_reported_later") {
             return;
