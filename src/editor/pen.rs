@@ -22,8 +22,7 @@ pub struct Style {
     virtual_lines: bool,
     word_diff: bool,
     tab: usize,
-    /// Cells of a row of text in the buffer's window. Neovim opens and closes the sign column as it
-    /// draws, so this may be two cells off.
+    /// Cells of a row of text in the buffer's window.
     width: usize,
     /// Cells of a row of the window.
     padded: usize,
@@ -59,20 +58,44 @@ fn window(buf: i32, signs: bool) -> mlua::Result<(usize, usize, bool)> {
     let Some(win) = nvim::windows_of(buf)?.first().copied() else {
         return Ok((columns, columns, false));
     };
-    let of_window = nvim::table([("win", nvim::value(win))])?;
-    let wrap: bool = api("nvim_get_option_value", ("wrap", &of_window))?;
-    let column: String = api("nvim_get_option_value", ("signcolumn", of_window))?;
+    let wrap: bool = nvim::win_option(win, "wrap")?;
+    let column: String = nvim::win_option(win, "signcolumn")?;
     let info: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
     let Some(info) = info.first() else {
         return Ok((columns, columns, wrap));
     };
     let mut taken: usize = info.get("textoff")?;
-    if signs && column.starts_with("auto") && !has_signs(buf)? {
-        // Neovim opens the sign column when it draws the first sign.
-        taken += 2;
+    if signs && column.starts_with("auto") {
+        // Neovim opens and closes the sign column as it draws; it is open where hunks are.
+        let is_open = match other_columns(win, buf)? {
+            Some(others) => taken >= others + 2,
+            None => has_signs(buf)?,
+        };
+        if !is_open {
+            taken += 2;
+        }
     }
     let width: usize = info.get("width")?;
     Ok((width.saturating_sub(taken), width, wrap))
+}
+
+/// Returns the cells left of a window's text without the sign column; `None` if they depend on more
+/// than options.
+fn other_columns(win: i32, buf: i32) -> mlua::Result<Option<usize>> {
+    let fold: String = nvim::win_option(win, "foldcolumn")?;
+    let status: String = nvim::win_option(win, "statuscolumn")?;
+    let (Ok(fold), true) = (fold.parse::<usize>(), status.is_empty()) else {
+        return Ok(None);
+    };
+    let number: bool = nvim::win_option(win, "number")?;
+    let relative: bool = nvim::win_option(win, "relativenumber")?;
+    let largest: usize = match (number, relative) {
+        (true, _) => api("nvim_buf_line_count", buf)?,
+        (false, true) => api("nvim_win_get_height", win)?,
+        (false, false) => return Ok(Some(fold)),
+    };
+    let least: usize = nvim::win_option(win, "numberwidth")?;
+    Ok(Some(fold + least.max(largest.to_string().len() + 1)))
 }
 
 /// Returns whether a window shows the buffer in diff mode.
