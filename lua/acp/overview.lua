@@ -311,9 +311,9 @@ local function map_keys(buf)
   end
 end
 
---- Returns how the windows of the current tab page are arranged.
+--- Returns how the windows of the current tab page are arranged, and on how large a screen.
 local function layout()
-  return vim.fn.string(vim.fn.winlayout())
+  return vim.fn.string({ vim.fn.winlayout(), vim.o.lines, vim.o.columns })
 end
 
 --- Keeps the list up to date until its buffer is wiped out with its window; then the other windows
