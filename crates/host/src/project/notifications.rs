@@ -136,17 +136,22 @@ impl Notifications {
     /// Takes the scope of a look at all that has changed until now; `Everything` if the system does
     /// not report all of it. Blocks.
     pub(super) fn changed(&self) -> Due {
-        let is_known = self.cookie.get().is_some_and(|cookie| cookie.catch_up());
-        let mut state = self.lock();
-        let is_known = is_known && !state.is_limited && !state.overflowed;
-        let due = state.gather.take();
-        match is_known {
+        let (due, is_known) = self.news();
+        let state = self.lock();
+        match is_known && !state.is_limited && !state.overflowed {
             true => due,
             false => Due {
                 tree: Some(Where::Everything),
                 ..due
             },
         }
+    }
+
+    /// Takes the scope of a look at what the system has reported; returns whether that is all it will
+    /// report of what has changed until now. Blocks.
+    pub(super) fn news(&self) -> (Due, bool) {
+        let is_known = self.cookie.get().is_some_and(|cookie| cookie.catch_up());
+        (self.lock().gather.take(), is_known)
     }
 
     /// Handles a notification of the system.

@@ -172,7 +172,10 @@ impl Postponed {
                 false if is_shorter => self.writers.wait_full(&spelled, &stamp),
                 false => self.writers.wait(&spelled, &stamp),
             };
+            // A look may come between the two halves of a move: only the next one has both.
+            let is_first = !known.contains_key(path) && !before.contains_key(path);
             let wait = wait.or(is_incomplete.then_some(after));
+            let wait = wait.or(is_first.then_some(Duration::ZERO));
             let (left, came) = (inode(path), Some(seen.stat.inode));
             changed.push(Changed {
                 path: path.clone(),

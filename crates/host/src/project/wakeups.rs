@@ -121,19 +121,29 @@ impl Wakeups {
 
     /// Takes the scope of a look at all that has changed until now.
     pub(super) async fn changed(&self) -> Where {
-        let (root, notifications) = (self.root.clone(), Arc::clone(&self.notifications));
-        let changed = move || is_local(&root).then(|| notifications.changed());
-        let due = self
-            .kit
-            .blocking("catching up with a project", changed)
-            .await;
-        let Some(due) = due.flatten() else {
-            return Where::Everything;
-        };
+        let root = self.root.clone();
+        let changed = move |it: &Notifications| is_local(&root).then(|| it.changed());
+        self.caught_up(changed).await.unwrap_or(Where::Everything)
+    }
+
+    /// Takes the scope of a look at what the system has reported until now.
+    pub(super) async fn news(&self) -> Where {
+        let news = self.caught_up(|it| Some(it.news().0)).await;
+        news.unwrap_or(Where::Everything)
+    }
+
+    async fn caught_up(
+        &self,
+        take: impl FnOnce(&Notifications) -> Option<Due> + Send + 'static,
+    ) -> Option<Where> {
+        let notifications = Arc::clone(&self.notifications);
+        let take = move || take(&notifications);
+        let due = self.kit.blocking("catching up with a project", take).await;
+        let due = due.flatten()?;
         if due.repository {
             self.committed();
         }
-        due.tree.unwrap_or_else(|| Where::At(BTreeSet::new()))
+        Some(due.tree.unwrap_or_else(|| Where::At(BTreeSet::new())))
     }
 
     /// Records the duration of a look that a notification or the timer caused.

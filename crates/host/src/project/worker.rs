@@ -236,6 +236,10 @@ impl Worker {
 
     async fn attend(&mut self, due: Due) {
         if let Some(place) = due.tree {
+            let place = match self.held.take() {
+                Some(_) => self.with_news(place).await,
+                None => place,
+            };
             let (start, is_all) = (Instant::now(), place == Where::Everything);
             self.look(place).await;
             self.wakeups.rest(start.elapsed());
@@ -373,6 +377,17 @@ impl Worker {
         }
     }
 
+    /// Adds what has changed until now to the scope of a look at postponed paths: each may be half of
+    /// a move.
+    async fn with_news(&self, place: Where) -> Where {
+        match (place, self.wakeups.news().await) {
+            (Where::At(paths), Where::At(news)) => {
+                Where::At(paths.into_iter().chain(news).collect())
+            }
+            (Where::Everything, _) | (_, Where::Everything) => Where::Everything,
+        }
+    }
+
     /// Looks at a place, and again at postponed paths, until all changes there are reported; `None`
     /// if it panicked.
     async fn look_until_still(&mut self, place: Where) -> Option<()> {
@@ -383,7 +398,8 @@ impl Worker {
         }
         while let Some(PostponedPaths { paths, again }) = self.held.take() {
             tokio::time::sleep_until(again.into()).await;
-            self.look(Where::At(paths)).await?;
+            let place = self.with_news(Where::At(paths)).await;
+            self.look(place).await?;
         }
         Some(())
     }

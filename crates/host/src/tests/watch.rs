@@ -4,9 +4,11 @@ use acp_core::event::ProjectEvent;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write as _;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use super::*;
 use acp_core::spine::effect::Turns;
@@ -17,6 +19,8 @@ struct Project {
     run: Run,
     root: PathBuf,
     known: RefCell<BTreeMap<PathBuf, String>>,
+    /// The files that were reported as new or removed, not as moved.
+    halves: RefCell<Vec<PathBuf>>,
     limited: RefCell<Vec<String>>,
     token: Cell<u64>,
 }
@@ -35,6 +39,7 @@ impl Project {
             run,
             root,
             known: RefCell::default(),
+            halves: RefCell::default(),
             limited: RefCell::default(),
             token: Cell::new(0),
         };
@@ -97,6 +102,9 @@ impl Project {
             Event::Project(ProjectEvent::Changed { changes, .. }) => {
                 let mut known = self.known.borrow_mut();
                 for change in changes {
+                    if change.before.is_missing() || change.after.is_missing() {
+                        self.halves.borrow_mut().push(change.path.clone());
+                    }
                     if let Some(from) = &change.from {
                         known.remove(from);
                     }
@@ -212,6 +220,37 @@ fn a_folder_that_was_moved_is_watched_where_it_is() {
     project.check("z/b/c", Some("five\n"));
     project.write("z/b/c", "six\n");
     project.check("z/b/c", Some("six\n"));
+}
+
+#[test]
+fn no_look_takes_a_move_for_a_new_and_a_removed_file() {
+    const FILES: usize = 40;
+    let name = |n: usize| n.to_string();
+    let text = |n: usize, last: &str| format!("{n} one\n{n} two\n{n} three\n{last}\n");
+    let texts: Vec<_> = (0..FILES).map(|n| (name(n), text(n, "old"))).collect();
+    let texts = texts.iter().map(|(name, text)| (&name[..], &text[..]));
+    let project = Project::new(&texts.collect::<Vec<_>>());
+    project.write("to/keep", "");
+    project.checkpoint(Turns::Running);
+    project.halves.take();
+    let (root, new) = (project.root.clone(), project.run.path("new"));
+    let mover = thread::spawn(move || {
+        for n in 0..FILES {
+            let from = root.join(name(n));
+            fs::write(&new, text(n, "new")).expect("a file");
+            fs::rename(&new, &from).expect("replaced");
+            // At any moment of the looks, which are made without a pause.
+            let wait = RandomState::new().hash_one(n) % 40;
+            thread::sleep(Duration::from_millis(wait));
+            fs::rename(from, root.join("to").join(name(n))).expect("moved");
+        }
+    });
+    while !mover.is_finished() {
+        project.checkpoint(Turns::Running);
+    }
+    mover.join().expect("no panic");
+    project.checkpoint(Turns::Running);
+    assert_eq!(project.halves.take(), [] as [PathBuf; 0]);
 }
 
 #[test]

@@ -216,12 +216,16 @@ mod tests {
             self.root.join(format!("{number:03}"))
         }
 
-        /// Compares the texts before the changes of a look, sorted by path; `None` for an unknown
-        /// one.
+        /// Compares the texts before all changes, sorted by path; `None` for an unknown one.
         #[track_caller]
         fn check(&mut self, before: &[Option<&str>]) {
-            let looked = self.shadow.look_all();
-            let changes = looked.changes.iter();
+            let mut looked = self.shadow.look_all();
+            let mut changes = looked.changes;
+            while looked.held.is_some() {
+                looked = self.shadow.look_all();
+                changes.append(&mut looked.changes);
+            }
+            let changes = changes.iter();
             let changes = changes.map(|change| self.shadow.file_change(change, Attempt::Last));
             let text = |body| match body {
                 Body::Text(text) => Some(text.text.to_string().trim_end().to_owned()),

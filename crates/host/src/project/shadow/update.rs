@@ -182,8 +182,10 @@ impl Shadow {
                     read.push((seen.path, Entry { what, ..entry }));
                 }
                 Some(entry) => read.push((seen.path, entry)),
-                None if self.entries.contains_key(&seen.path) => gone.push(seen.path),
-                None => {}
+                None if !self.entries.contains_key(&seen.path) => {}
+                // It may have been moved since it was found.
+                None if reporting == Reporting::On && self.hold.hold(&seen.path) => {}
+                None => gone.push(seen.path),
             }
         }
         read

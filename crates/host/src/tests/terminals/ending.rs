@@ -28,7 +28,7 @@ fn check_kill_within(kill_after: Duration, script: &str, exit: TerminalExit) {
 
 #[test]
 fn a_kill_reaches_the_whole_group() {
-    check_kill(&format!("echo ready; {FOR_EVER}"), hung_up());
+    check_kill(&format!("echo ready; {WAIT}"), hung_up());
     check_kill(
         &format!("trap '' HUP; echo ready; {FOR_EVER}"),
         signal("SIGTERM"),
@@ -45,12 +45,12 @@ fn a_kill_reaches_the_whole_group() {
     );
     // The command handles the signal, its child does not.
     check_kill(
-        &format!("(trap '' HUP TERM; {FOR_EVER}) & echo $!; echo ready; {FOR_EVER}"),
+        &format!("(trap '' HUP TERM; {FOR_EVER}) & echo $!; echo ready; {WAIT}"),
         hung_up(),
     );
     // The process is stopped.
     check_kill(
-        &format!("(echo; {FOR_EVER}) & echo $!; kill -STOP $!; echo ready; {FOR_EVER}"),
+        &format!("(echo; {FOR_EVER}) & echo $!; kill -STOP $!; echo ready; {WAIT}"),
         hung_up(),
     );
 }
@@ -62,7 +62,7 @@ fn a_kill_reaches_jobs_in_groups_of_their_own() {
     let own_group = |job: &str| {
         format!(
             "set -m; ({job}) & echo $!; test \"$(ps -o pgid= -p $! | tr -d ' ')\" = $! || exit 1; \
-             echo ready; {FOR_EVER}"
+             echo ready; {WAIT}"
         )
     };
     check_kill(&own_group(FOR_EVER), hung_up());
@@ -180,7 +180,7 @@ fn terminals_do_not_reap_children_of_other_parents() {
 #[test]
 fn a_panic_in_a_task_of_a_terminal_ends_that_command_only() {
     let run = Run::new();
-    run.terminal(&format!("echo ready; {FOR_EVER}"));
+    run.terminal(&format!("echo ready; {WAIT}"));
     run.printed_until("ready");
     let terminal = run.host.terminals.get(TERMINAL).expect("a terminal");
     let work = async { panic!("a test") };

@@ -133,3 +133,7 @@ fn signal(name: &str) -> TerminalExit {
 }
 
 const FOR_EVER: &str = "while :; do sleep 0.05; done";
+
+/// For a command that the first of two signals ends: a shell that starts a process blocks signals,
+/// and of a blocked one and the next, the system may take the next.
+const WAIT: &str = "exec sleep 100";
