@@ -920,3 +920,19 @@ fn what_a_write_replaces_of_a_file_that_the_agent_has_just_made_is_listed() {
     }
     drop(life.rests());
 }
+
+#[test]
+fn what_a_reject_reads_begins_with_the_reports_that_wait_for_it() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Write(0, vec![(1, 0, 1)]),
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Look,
+        Step::Shell(0, vec![(0, 1, 0)]),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::User("reject turn"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

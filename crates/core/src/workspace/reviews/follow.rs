@@ -214,12 +214,14 @@ impl Workspace {
     pub(crate) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) -> bool {
         let is_open = self.documents.find(path).is_some();
         let by = self.writer_of(&disk.real, disk.stamp);
-        let Some(review) = self.reviews.get_mut(path).filter(|_| !is_open) else {
-            return true;
-        };
-        if !review.now.is_text() && !review.now.is_missing() {
+        let review = self.reviews.get(path).filter(|_| !is_open);
+        if !review.is_some_and(|review| review.now.is_text() || review.now.is_missing()) {
             return true;
         }
+        self.take_told(path, &disk.real, disk.stamp);
+        let Some(review) = self.reviews.get_mut(path) else {
+            return true;
+        };
         let now = match disk.content {
             Some(content) if content.text.has_nul() => return false,
             Some(content) => FileState::of_text(content.text, content.format),
