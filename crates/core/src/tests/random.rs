@@ -936,3 +936,17 @@ fn what_a_reject_reads_begins_with_the_reports_that_wait_for_it() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn what_was_read_between_two_reports_has_the_first_one() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Look,
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "open"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

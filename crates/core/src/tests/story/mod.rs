@@ -53,6 +53,8 @@ pub struct Story {
     sessions: u32,
     /// The last tool call of each slot.
     tools: [u64; 3],
+    /// The sessions of the calls in the slots that have begun.
+    tools_of: [SessionKey; 3],
     uses: u64,
 }
 
@@ -95,6 +97,7 @@ impl Story {
             lines: 0,
             sessions: 1,
             tools: [0; 3],
+            tools_of: [S1; 3],
             uses: 0,
         }
     }

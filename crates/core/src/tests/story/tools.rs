@@ -16,15 +16,20 @@ impl Story {
             _ => json!({ "path": FILES[1] }),
         };
         let event = match what.split_once(' ') {
-            Some(("begin", name)) => Event::Tool(ToolEvent::Begun {
-                id: self.new_use(at),
-                session,
-                name: name.into(),
-            }),
+            Some(("begin", name)) => {
+                self.tools_of[at as usize] = session;
+                Event::Tool(ToolEvent::Begun {
+                    id: self.new_use(at),
+                    session,
+                    name: name.into(),
+                })
+            }
             Some(("use", name)) => {
                 // The call that has begun, or a new one.
-                let is_new = self.is_used(id);
-                let id = if is_new { self.new_use(at) } else { id };
+                let (id, session) = match self.is_used(id) {
+                    true => (self.new_use(at), session),
+                    false => (id, self.tools_of[at as usize]),
+                };
                 self.w.calls.uses(id);
                 Event::Tool(ToolEvent::Used {
                     id,

@@ -110,18 +110,23 @@ impl Changes {
             return;
         }
         let Cut { last, save, end } = self.unreported.cut(&take.change, &mut take.read);
-        let Some(last) = last else {
-            return;
-        };
-        take.save = save.or(take.save.take());
-        if let Some(end) = end {
-            take.is_in_ledger = true;
-            if end == How::Saved {
-                take.by = None;
+        let path = take.change.path.clone();
+        if save.is_some() {
+            self.unreported.told(&path, None);
+        }
+        if let Some(last) = last {
+            take.save = save.or(take.save.take());
+            if let Some(end) = end {
+                take.is_in_ledger = true;
+                if end == How::Saved {
+                    take.by = None;
+                }
+                return;
             }
-        } else {
             take.change.before = last;
         }
+        let before = take.by.is_some().then(|| take.change.before.clone());
+        self.unreported.told(&path, before);
     }
 }
 

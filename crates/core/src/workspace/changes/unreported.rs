@@ -19,6 +19,9 @@ const MAX_VERSIONS: usize = 100;
 struct Version {
     state: FileState,
     how: How,
+    /// The state before the agent's changes that led to a version that was read, and were reported
+    /// since.
+    since: Option<FileState>,
     /// The first checkpoint that was asked for since.
     until: Option<Token<CheckpointTaken>>,
 }
@@ -76,8 +79,13 @@ impl Unreported {
             return;
         }
         let at = versions.partition_point(|other| other.is_before(&state));
-        let until = None;
-        versions.insert(at, Version { state, how, until });
+        let version = Version {
+            state,
+            how,
+            since: None,
+            until: None,
+        };
+        versions.insert(at, version);
         if versions.len() > MAX_VERSIONS {
             versions.remove(0);
         }
@@ -117,10 +125,15 @@ impl Unreported {
                 body: Body::Unreadable("its change was not reported".to_owned()),
                 ..versions[last].state.clone()
             };
+            let before = match &versions[first].since {
+                // What it has is to be reported with it.
+                Some(since) => since.clone(),
+                None => versions.remove(first).state,
+            };
             left.push(FileChange {
                 path: path.clone(),
                 from: None,
-                before: versions.remove(first).state,
+                before,
                 after,
             });
         }
@@ -130,6 +143,17 @@ impl Unreported {
     /// Forgets the files of a project that is closed.
     pub fn forget(&mut self, root: &Path) {
         self.files.retain(|path, _| !path.starts_with(root));
+    }
+
+    /// Notes the state before an agent's report that has been cut, or that there is another author's
+    /// change (`None`): a version that was read after it has it, too.
+    pub fn told(&mut self, path: &Path, before: Option<FileState>) {
+        let versions = self.files.get_mut(path);
+        let next = versions.and_then(|versions| versions.first_mut());
+        let Some(next) = next.filter(|next| next.how == How::Read) else {
+            return;
+        };
+        next.since = before.map(|before| next.since.take().unwrap_or(before));
     }
 
     /// Cuts a report at the unreported versions, which are removed up to its end. Adds to `read` the
@@ -154,8 +178,11 @@ impl Unreported {
             end: end.map(|end| end.how),
             ..Cut::default()
         };
-        for Version { state, how, .. } in versions {
-            let from = cut.last.as_ref().unwrap_or(before).clone();
+        for Version {
+            state, how, since, ..
+        } in versions
+        {
+            let from = since.unwrap_or_else(|| cut.last.as_ref().unwrap_or(before).clone());
             let state = FileState {
                 mode: before.mode,
                 ..state
