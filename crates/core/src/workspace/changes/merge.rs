@@ -154,8 +154,7 @@ impl Workspace {
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
-        let mut known = review.ledger.hunks().iter();
-        let is_first = known.all(|hunk| hunk.conflict.is_none());
+        let is_news = review.tell_of_offers();
         for conflict in conflicts {
             match is_gone {
                 true => review.offer_deletion(conflict),
@@ -163,7 +162,7 @@ impl Workspace {
             }
         }
         self.reviews.touch(path);
-        if is_first {
+        if is_news {
             let text = format!(
                 "{} was changed on disk where you have: yours stays, `:Acp review` has both.",
                 path.display()

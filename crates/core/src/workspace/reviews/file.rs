@@ -39,6 +39,9 @@ pub struct FileReview {
     pub(super) repository: Option<Committed>,
     /// Another program has changed the file since an earlier Neovim left this review.
     pub(super) is_changed_since: bool,
+    /// The user was told of a change on disk whose lines were only offered; later ones are told of
+    /// after all of them are decided.
+    is_offer_told: bool,
     /// Hunks rejected since the last prompt.
     pub(super) rejected: Vec<Rejected>,
     /// Rejected changes of the file as a whole, since the last prompt.
@@ -57,6 +60,12 @@ pub struct FileReview {
 }
 
 impl FileReview {
+    /// Notes that the user is told of lines of the disk that are offered; `false` if that is known.
+    pub fn tell_of_offers(&mut self) -> bool {
+        let has_offers = self.ledger.hunks().iter().any(|hunk| hunk.conflict.is_some());
+        !(std::mem::replace(&mut self.is_offer_told, true) && has_offers)
+    }
+
     /// Begins a review with everything accepted.
     pub(super) fn new(base: &Text, real: &Path, session: SessionKey, origin: FileState) -> Self {
         Self {
@@ -69,6 +78,7 @@ impl FileReview {
             from: None,
             repository: None,
             is_changed_since: false,
+            is_offer_told: false,
             rejected: Vec::new(),
             rejected_whole: Vec::new(),
             turns: Vec::new(),
