@@ -950,3 +950,16 @@ fn what_was_read_between_two_reports_has_the_first_one() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn other_lines_that_are_offered_beside_an_agents_are_told_of() {
+    let steps = [
+        Step::Buffer(0, "open"),
+        Step::Type(0, 3, 2, 0),
+        Step::Write(0, vec![(0, 2, 2), (3, 1, 1)]),
+        Step::Foreign(0, 7),
+        Step::Buffer(0, "wipe"),
+        Step::Write(0, vec![]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
