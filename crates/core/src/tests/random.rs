@@ -963,3 +963,28 @@ fn other_lines_that_are_offered_beside_an_agents_are_told_of() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_write_over_what_a_buffer_saved_leaves_the_users_lines_theirs() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Propose(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(0, 1, 2)]),
+        Step::Foreign(0, 1),
+        Step::Buffer(0, "open"),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::User("accept"),
+        Step::Buffer(0, "open"),
+        Step::User("prompt"),
+        Step::Check,
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Tell,
+        Step::Type(0, 2, 2, 1),
+        Step::Buffer(0, "wipe"),
+        Step::Tell,
+        Step::User("accept row"),
+        Step::Shell(0, vec![(0, 1, 0), (8, 1, 0)]),
+    ]);
+}

@@ -330,7 +330,9 @@ impl Workspace {
             let Some(DiskText { text, .. }) = disk.content else {
                 continue;
             };
-            if is_later(disk.stamp, known) && !is_later(disk.stamp, over) {
+            // It has a text that a buffer had in the meantime, and what followed that.
+            let is_known = review.ledger.remembers(&text) || !is_later(disk.stamp, known);
+            if !is_known && !is_later(disk.stamp, over) {
                 match by {
                     Some(_) => review.agent_wrote(text),
                     None => review.others_wrote(text),
