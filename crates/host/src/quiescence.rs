@@ -227,12 +227,15 @@ impl Writers {
 
     /// Returns the time left to wait for a file; `None` if it is quiescent.
     pub(super) fn wait(&self, path: &Path, stamp: &Stamp) -> Option<Duration> {
+        if self.is_own_write(stamp) {
+            // The report that it was closed may be on its way.
+            return None;
+        }
         let open_for = self.open_for(path, stamp.bytes);
         if open_for.is_some_and(|it| it < self.quiescence.patience) {
             return Some(self.quiescence.after);
         }
-        let wait = self.quiescence.wait(stamp.modified)?;
-        (!self.is_own_write(stamp)).then_some(wait)
+        self.quiescence.wait(stamp.modified)
     }
 
     fn is_own_write(&self, stamp: &Stamp) -> bool {
@@ -280,6 +283,8 @@ mod tests {
         let writers = Writers::new(quiescence);
         let stamp = saved("one\n");
         assert!(writers.wait_full(file.path(), &stamp).is_some());
+        // Its writer is known, and not that it was closed.
+        writers.note_written(file.path());
         writers.note_own_write(stamp);
         assert_eq!(writers.wait_full(file.path(), &stamp), None);
         let later = saved("another\n");

@@ -988,3 +988,16 @@ fn a_write_over_what_a_buffer_saved_leaves_the_users_lines_theirs() {
         Step::Shell(0, vec![(0, 1, 0), (8, 1, 0)]),
     ]);
 }
+
+#[test]
+fn a_write_that_takes_away_an_unreported_line_leaves_it_in_the_hunk() {
+    let steps = [
+        Step::User("open"),
+        Step::Write(0, vec![]),
+        Step::Tool("use look", 2),
+        Step::Foreign(0, 0),
+        Step::ToolWrite(2, 0, vec![]),
+        Step::Shell(0, vec![]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -110,7 +110,7 @@ impl FileReview {
     /// reported yet, is the agent's or another program's.
     pub fn agent_wrote_over(&mut self, before: &Text, text: Text, is_agents: bool) {
         let current = self.ledger.current();
-        if current != before && *current != text {
+        if current != before {
             match is_agents {
                 true => self.agent_wrote(before.clone()),
                 false => self.user_wrote(before.clone()),
