@@ -1,6 +1,6 @@
 //! One agent process, and the requests it has not answered.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use crate::conversation::catalog::{MAX_PAGES, MAX_SESSIONS};
@@ -30,7 +30,7 @@ pub struct Agent {
     pub(super) state: AgentState,
     pub(super) info: Option<Initialized>,
     /// The client's requests without a response.
-    pub(super) pending: HashMap<u64, Call>,
+    pub(super) pending: BTreeMap<u64, Call>,
     /// The client's cancelled requests, which may still be answered.
     pub(super) given_up: HashSet<u64>,
     pub(super) next_id: u64,
@@ -48,7 +48,7 @@ impl Agent {
             spec,
             state: AgentState::Starting,
             info: None,
-            pending: HashMap::new(),
+            pending: BTreeMap::new(),
             given_up: HashSet::new(),
             next_id: 0,
             early: Vec::new(),
@@ -70,7 +70,7 @@ impl Agent {
     }
 
     #[cfg(test)]
-    pub(crate) fn pending(&self) -> &HashMap<u64, Call> {
+    pub(crate) fn pending(&self) -> &BTreeMap<u64, Call> {
         &self.pending
     }
 

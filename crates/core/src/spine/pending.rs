@@ -3,12 +3,11 @@
 //! Invariant: a token's type names its kind of reply, so a reply of one kind never resumes work
 //! that waits for another.
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 /// Correlates an effect with the event that reports its result, a reply of kind `R`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token<R> {
     number: u64,
     reply: PhantomData<fn() -> R>,
@@ -16,25 +15,25 @@ pub struct Token<R> {
 
 /// The kinds of replies.
 pub mod reply {
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Edited {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum DiskRead {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum DiskWritten {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Resolved {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum CheckpointTaken {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum ImageRead {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum DiffRead {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Highlighted {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum History {}
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Timer {}
 }
 
@@ -50,25 +49,26 @@ impl<R> Token<R> {
 /// The pending work of one kind of reply.
 #[derive(Debug)]
 pub struct Pending<R, J> {
-    all: HashMap<Token<R>, J>,
+    /// In the order of their effects.
+    all: BTreeMap<Token<R>, J>,
     next: u64,
 }
 
 impl<R, J> Default for Pending<R, J> {
     fn default() -> Self {
         Self {
-            all: HashMap::new(),
+            all: BTreeMap::new(),
             next: 0,
         }
     }
 }
 
-impl<R: Copy + Eq + Hash, J> Pending<R, J> {
+impl<R: Copy + Ord, J> Pending<R, J> {
     /// Creates one of several owners that wait for the same kind of reply: the tokens of one are
     /// not those of another.
     pub fn of_owner(owner: u8) -> Self {
         Self {
-            all: HashMap::new(),
+            all: BTreeMap::new(),
             next: u64::from(owner) << 56,
         }
     }
