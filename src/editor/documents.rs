@@ -235,7 +235,7 @@ pub fn next_tick(buf: i32) -> u64 {
 }
 
 /// Returns the stamp of a buffer's file.
-fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
+pub(super) fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
     let name: String = api("nvim_buf_get_name", buf)?;
     Ok(acp_edge::paths::stamp(Path::new(&name)))
 }

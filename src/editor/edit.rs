@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use nvim_oxi::mlua;
 
-use super::documents::{APPLYING, is_attached, is_renamed, report_state, tick as tick_of};
+use super::documents::{self, APPLYING, is_attached, is_renamed, report_state, tick as tick_of};
 use super::kit::autocmd::{self, Scope};
 use super::kit::{buffer, defer, user, window};
 use super::loading::is_loading;
@@ -160,6 +160,12 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     }
     let tick = tick_of(buf);
     if edit.tick < tick {
+        return Err(Failure::Edit(EditError::Stale { tick }));
+    }
+    // Before a line changes: the file may be another one than the core knows.
+    if let Save::Over(stamp) = edit.save
+        && documents::stamp(buf)? != stamp
+    {
         return Err(Failure::Edit(EditError::Stale { tick }));
     }
     // The user's protection of a buffer does not apply to changes that were made on disk.

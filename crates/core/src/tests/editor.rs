@@ -355,6 +355,11 @@ impl Editor {
         if buffer.tick != tick {
             return Err(EditError::Stale { tick: buffer.tick });
         }
+        if let Save::Over(stamp) = save
+            && disk.stamp(&buffer.path) != stamp
+        {
+            return Err(EditError::Stale { tick });
+        }
         for pair in edits.windows(2) {
             assert!(
                 pair[0].start + pair[0].removed <= pair[1].start,

@@ -104,7 +104,7 @@ fn writes_by_two_names_of_a_file_are_serialized() {
 fn a_decision_waits_for_the_write_before_it() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     writes(&mut w, "1", "X\na\nb\n");
-    w.holds(Part::Disk);
+    w.holds(Part::Editor);
     writes(&mut w, "2", "X\na\nb\nY\n");
     decide(&mut w, ReviewAction::Reject);
     assert_eq!(w.buffer(F), "X\na\nb\n");

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::{Change, FileNow, Landing, Next, Outcome, Plan};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::Level;
-use crate::spine::event::DiskFile;
+use crate::spine::event::{DiskFile, DiskText};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::FileState;
 use crate::workspace::Workspace;
@@ -118,6 +118,21 @@ impl Workspace {
             Intent::Reapply(_) => op.tries > 0,
             Intent::Restore { .. } | Intent::MoveBack(_) | Intent::Move(_) => false,
         }
+    }
+
+    /// Returns the file under a buffer as the buffer knows it, for a write's first try: the editor
+    /// changes nothing if it is another file by then.
+    pub(super) fn known_file(&self, op: &Operation) -> Option<DiskFile> {
+        let is_first_write = matches!(op.intent, Intent::Write(_)) && op.tries == 0;
+        let (_, document) = self.documents.find(&op.path).filter(|_| is_first_write)?;
+        Some(DiskFile {
+            real: document.real.clone(),
+            content: Some(DiskText {
+                text: document.saved.clone()?,
+                format: document.state.format,
+            }),
+            stamp: Some(document.stamp?),
+        })
     }
 
     /// Records what the read has shown, and what the user has decided, before the operation is

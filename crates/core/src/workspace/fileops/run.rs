@@ -116,6 +116,10 @@ impl Workspace {
             self.starts(&mut op, fx);
         }
         if disk.is_none() && self.reads_disk(&op) {
+            if let Some(known) = self.known_file(&op) {
+                self.fileops.waits(lane, op, None, None);
+                return self.file_was_read(lane, Ok(known), fx);
+            }
             let token = self.jobs.reads.add(ReadJob::Operation(lane));
             let path = op.path.clone();
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
