@@ -1001,3 +1001,22 @@ fn a_write_that_takes_away_an_unreported_line_leaves_it_in_the_hunk() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn what_is_typed_among_lines_read_before_their_report_leaves_them_listed() {
+    let mut life = Story::new(Can::Forget, false);
+    for step in [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(3, 0, 2)]),
+        Step::Read(0, None, None),
+        Step::Foreign(0, 0),
+        Step::Buffer(0, "open"),
+        Step::Write(0, vec![(0, 1, 0)]),
+        Step::Type(0, 5, 0, 1),
+    ] {
+        life.live(&step);
+    }
+    drop(life.rests());
+}

@@ -6,7 +6,7 @@
 
 use super::history::Cause;
 use super::{Review, diff};
-use crate::text::diff::{changes, merge, slid};
+use crate::text::diff::{Conflict, changes, merge, slid};
 use crate::text::{LineEdit, Text};
 
 /// A text as the agent alone would have it; the difference is the work of others.
@@ -62,6 +62,9 @@ impl Review {
         if back.conflicts.is_empty() || !self.hunks.is_empty() {
             let mut base = self.track.base.clone();
             base.apply_all(&back.edits);
+            let mixed = back.conflicts.iter().map(|conflict| without_agents(&base, conflict));
+            let mixed: Vec<LineEdit> = mixed.collect();
+            base.apply_all(&mixed);
             return self.rebase(base);
         }
         // Others have changed the agent's lines since.
@@ -77,6 +80,23 @@ impl Review {
         let back = merge(before, &self.alone.text, after);
         self.alone.text.apply_all(&back.edits);
         self.settle(Cause::Whole);
+    }
+}
+
+/// Returns the edit of a base that has others' lines among the agent's: what the agent had before, and
+/// the lines of others.
+fn without_agents(base: &Text, conflict: &Conflict) -> LineEdit {
+    let Conflict {
+        base: agents,
+        theirs: before,
+        rows,
+    } = conflict;
+    let others = base.to_lines(rows.clone()).into_iter();
+    let others = others.filter(|line| !agents.contains(line) && !before.contains(line));
+    LineEdit {
+        start: rows.start,
+        removed: rows.len(),
+        lines: before.iter().cloned().chain(others).collect(),
     }
 }
 
