@@ -1020,3 +1020,22 @@ fn what_is_typed_among_lines_read_before_their_report_leaves_them_listed() {
     }
     drop(life.rests());
 }
+
+#[test]
+fn a_file_deleted_after_its_session_is_closed_has_no_hunks_left_to_reject() {
+    let mut life = Story::new(Can::Forget, false);
+    for step in [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::User("close"),
+        Step::Foreign(0, 0),
+        Step::Check,
+        Step::Whole(0, "delete"),
+        Step::Tell,
+        Step::Tell,
+    ] {
+        life.live(&step);
+    }
+    drop(life.rests());
+}

@@ -151,6 +151,22 @@ impl Workspace {
         }
     }
 
+    /// Reports that a file under review is gone if no host does, because its session is closed.
+    pub(crate) fn tell_gone(&mut self, path: &Path, fx: &mut Effects) {
+        let Some(review) = self.reviews.get(path) else {
+            return;
+        };
+        if self.session_at(&review.real).is_none() {
+            let change = FileChange {
+                path: review.real.clone(),
+                from: None,
+                before: review.now.clone(),
+                after: FileState::missing(),
+            };
+            self.disk_changed(vec![change], fx);
+        }
+    }
+
     /// Reports, once a turn, a change by an agent that git obeys later or that hides files from the
     /// review.
     fn tell_git(&mut self, session: SessionKey, path: &Path, fx: &mut Effects) {

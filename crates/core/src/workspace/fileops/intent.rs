@@ -152,6 +152,7 @@ impl Workspace {
             Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_)
         );
         if is_about_lines && disk.is_some_and(|disk| self.is_gone(path, disk)) {
+            self.tell_gone(path, fx);
             return Err(GONE.to_owned());
         }
         if (is_about_lines || matches!(op.intent, Intent::Sync))
