@@ -53,7 +53,9 @@ fn check_kept(w: &mut World, session: SessionKey) {
     let there = w.session(session);
     let Some(past) = w.records.past(session) else {
         // One that is not open yet shows the record that it was opened from.
-        let kept = there.history_prompt().filter(|_| there.phase(false) != Phase::Starting);
+        let kept = there
+            .history_prompt()
+            .filter(|_| there.phase(false) != Phase::Starting);
         assert_eq!(kept, None, "nothing is kept of a session");
         return;
     };

@@ -1039,3 +1039,17 @@ fn a_file_deleted_after_its_session_is_closed_has_no_hunks_left_to_reject() {
     }
     drop(life.rests());
 }
+
+#[test]
+fn what_a_write_replaced_has_the_report_that_comes_after_it() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Look,
+        Step::Shell(0, vec![]),
+        Step::Write(0, vec![(0, 0, 1)]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

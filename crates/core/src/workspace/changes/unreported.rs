@@ -164,7 +164,21 @@ impl Unreported {
         };
         let (before, after) = (&change.before, &change.after);
         let told = versions.iter().rposition(|version| version.is(before));
-        versions.drain(..told.map_or(0, |told| told + 1));
+        let told = versions.drain(..told.map_or(0, |told| told + 1));
+        if let Some(Version { state, since, .. }) = told.last()
+            && let Some(since) = since
+        {
+            // Nothing between it and what was reported: that report has led to it.
+            read.push(FileChange {
+                path: change.path.clone(),
+                from: None,
+                before: since,
+                after: FileState {
+                    mode: before.mode,
+                    ..state
+                },
+            });
+        }
         let to = match versions.iter().rposition(|version| version.is(after)) {
             Some(last) => last + 1,
             None => versions.partition_point(|version| version.is_before(after)),
@@ -335,6 +349,30 @@ mod tests {
     fn reads_one_after_the_other_are_one_change() {
         let versions = [("", 2, How::Read), ("b", 3, How::Read)];
         check(&versions, ("x", 4), &["a>b"], Some("b"), (None, 0));
+    }
+
+    #[test]
+    fn a_version_that_was_read_has_the_agents_reports_since() {
+        let parts = |told: &[Option<(&str, i64)>], report: FileChange| {
+            let mut unreported = unreported(&[("c", 3, How::Read)]);
+            for before in told {
+                unreported.told(Path::new(FILE), before.map(state));
+            }
+            let mut parts = Vec::new();
+            unreported.cut(&report, &mut parts);
+            let parts = parts.iter();
+            let parts = parts.map(|part| format!("{}>{}", line(&part.before), line(&part.after)));
+            parts.collect::<Vec<_>>().join(" ")
+        };
+        let (a, b, then) = (("a", 1), ("b", 2), ("x", 4));
+        assert_eq!(parts(&[], change(b, then)), "b>c");
+        assert_eq!(parts(&[Some(a)], change(b, then)), "a>c");
+        assert_eq!(parts(&[Some(a), Some(b)], change(b, then)), "a>c");
+        // It is the very file of the last report.
+        assert_eq!(parts(&[Some(a)], change(("c", 3), then)), "a>c");
+        // Another author's report.
+        assert_eq!(parts(&[Some(a), None], change(b, then)), "b>c");
+        assert_eq!(parts(&[Some(a), None, Some(b)], change(b, then)), "b>c");
     }
 
     #[test]

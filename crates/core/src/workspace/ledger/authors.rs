@@ -62,7 +62,10 @@ impl Review {
         if back.conflicts.is_empty() || !self.hunks.is_empty() {
             let mut base = self.track.base.clone();
             base.apply_all(&back.edits);
-            let mixed = back.conflicts.iter().map(|conflict| without_agents(&base, conflict));
+            let mixed = back
+                .conflicts
+                .iter()
+                .map(|conflict| without_agents(&base, conflict));
             let mixed: Vec<LineEdit> = mixed.collect();
             base.apply_all(&mixed);
             return self.rebase(base);

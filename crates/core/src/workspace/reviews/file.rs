@@ -62,7 +62,11 @@ pub struct FileReview {
 impl FileReview {
     /// Notes that the user is told of lines of the disk that are offered; `false` if that is known.
     pub fn tell_of_offers(&mut self) -> bool {
-        let has_offers = self.ledger.hunks().iter().any(|hunk| hunk.conflict.is_some());
+        let has_offers = self
+            .ledger
+            .hunks()
+            .iter()
+            .any(|hunk| hunk.conflict.is_some());
         !(std::mem::replace(&mut self.is_offer_told, true) && has_offers)
     }
 
