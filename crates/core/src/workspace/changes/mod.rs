@@ -1,37 +1,34 @@
-//! Attributes changes on disk to the agent, the user or another program, and applies them.
+//! Attributes changes on disk to the agent, the user or another program, and queues them.
 //!
 //! Invariants: changes of one file are applied in the order in which they were reported, and after
 //! the operations already queued for it. So this client's own writes are recorded first, and
-//! recognised. A change is attributed when it is reported. A reported change may be stale because
-//! of a later write of this client: a buffer gets the text on disk, read again, and so does a
-//! ledger whose text differs.
+//! recognised. A change is attributed when it is reported.
 
 mod ledger;
 mod merge;
 mod reapply;
+mod takein;
 mod unreported;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::spine::cx::{Effects, log, notify};
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, EditDone, Overwritten, Stamp};
+use crate::spine::cx::Effects;
+use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::{CheckpointTaken, Edited};
-use crate::spine::project::{Body, FileChange, FileState};
+use crate::spine::project::{FileChange, FileState};
 use crate::text::Text;
 use crate::text::format::Format;
+use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
-use crate::workspace::fileops::{
-    Author, FileNow, Intent, Kind, Landing, Next, Opens, Outcome, Plan, failure,
-};
-use crate::workspace::reviews::FileReview;
-use crate::workspace::{FileEdit, Signal, Workspace};
+use crate::workspace::fileops::{Intent, Kind};
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
+pub use takein::TakeIn;
 pub(crate) use unreported::How;
 use unreported::{Cut, Unreported};
 
@@ -39,36 +36,6 @@ use unreported::{Cut, Unreported};
 #[derive(Debug, Default)]
 pub struct Changes {
     unreported: Unreported,
-}
-
-/// A reported change on disk, to be applied.
-#[derive(Debug)]
-pub struct TakeIn {
-    change: FileChange,
-    /// The session whose agent made it; `None` for the user, another program or a plugin.
-    pub by: Option<SessionKey>,
-    /// The host's report of a change, not this client's own.
-    is_report: bool,
-    /// The session whose turn it was made in, whoever made it.
-    in_turn_of: Option<SessionKey>,
-    /// The parts of it that were taken for the text before an agent's change when they were read.
-    read: Vec<FileChange>,
-    /// The user's last save before its end.
-    save: Option<FileState>,
-    /// It ends with a version that was known before: a ledger has that from the buffer or a read.
-    is_in_ledger: bool,
-    /// The file to merge into the buffer.
-    reading: Option<Box<Reading>>,
-}
-
-/// The file whose text a change brings into a buffer.
-#[derive(Debug)]
-struct Reading {
-    disk: DiskFile,
-    /// It is the file Neovim knows.
-    is_known: bool,
-    /// Another author's change follows it.
-    is_passing: bool,
 }
 
 impl Changes {
@@ -357,239 +324,6 @@ impl Workspace {
         }
     }
 
-    /// Starts applying a change: the review and the buffer of a moved file take the new path.
-    pub(crate) fn change_starts(&mut self, change: &mut TakeIn, fx: &mut Effects) {
-        if let Some(from) = change.change.from.take() {
-            self.file_moved(&from, change, fx);
-        }
-    }
-
-    /// Returns whether the disk must be read before a change is applied.
-    pub(crate) fn reads_change(&self, change: &TakeIn) -> bool {
-        let Some((_, document)) = self.documents.find(&change.change.path) else {
-            let is_listed = change.is_in_ledger && change.by.is_none();
-            let is_unknown = change.change.after.is_unreadable();
-            return is_unknown || !is_listed && !self.is_next(&change.change);
-        };
-        // Neovim knows the very file that is reported: what follows on disk has a report of its own,
-        // and maybe another author.
-        let is_known = document.stamp.is_some() && document.stamp == change.change.after.stamp;
-        !is_known || change.as_told().is_none()
-    }
-
-    /// Returns the file that a change has left, as reported, for one that cannot be read. A ledger that
-    /// has had that text has what followed it, too.
-    pub(crate) fn told_for(&self, change: &TakeIn) -> Option<DiskFile> {
-        let told = change.as_told()?;
-        let change = &change.change;
-        let name = self.reviews.name_of(&change.path, &change.path);
-        let is_open = self.documents.find(&change.path).is_some();
-        let review = self.reviews.get(&name).filter(|_| !is_open);
-        let (Some(review), false) = (review, self.is_next(change)) else {
-            return Some(told);
-        };
-        let content = told.content?;
-        let text = match review.ledger.remembers(&content.text) {
-            true => review.ledger.current().clone(),
-            false => content.text.clone(),
-        };
-        Some(DiskFile {
-            content: Some(DiskText { text, ..content }),
-            stamp: None,
-            ..told
-        })
-    }
-
-    /// Completes a change by the file that was read; without `disk`, the reported state counts.
-    pub(crate) fn prepare_change(
-        &mut self,
-        path: &Path,
-        change: &mut TakeIn,
-        disk: Option<&DiskFile>,
-    ) {
-        self.changes.cut(change);
-        self.settle_save(change);
-        self.settle_read(change);
-        self.keep_own_text(&mut change.change);
-        change.reading = None;
-        let buffer = self.documents.find(path).map(|(buf, _)| buf);
-        let disk = disk.cloned().or_else(|| {
-            let told = buffer.is_some().then(|| change.as_told());
-            told.flatten()
-        });
-        let Some(mut disk) = disk else {
-            return;
-        };
-        let FileChange { before, after, .. } = &mut change.change;
-        if after.is_missing() && disk.real != path {
-            // A link is in the place of a folder above: what was read is another file.
-            disk = DiskFile::missing(path);
-        }
-        if after.is_unreadable() && disk.stamp.is_some() && disk.stamp == before.stamp {
-            after.clone_from(before);
-        }
-        let restored = self.restored_mode(&change.change);
-        let document = buffer.and_then(|buf| self.documents.get(buf));
-        let review = self.reviews.get(&self.reviews.name_of(path, path));
-        let known = match document {
-            Some(document) => document.stamp,
-            None => review.and_then(|review| review.now.stamp),
-        };
-        // The buffer, or the ledger, has all that the file has, and what was reported before that.
-        let is_current = known.is_some() && known == disk.stamp;
-        // If another author's change follows, the present text is not this change's alone, unless
-        // it is the very file that this change left.
-        let told = change.as_told().filter(|told| {
-            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change, &disk)
-        });
-        let stamps = told.as_ref().and_then(|told| told.stamp).zip(known);
-        // A later version is known already, and the next change brings the present one.
-        let is_past = stamps.is_some_and(|(told, known)| known.is_later(&told));
-        let Some(document) = document else {
-            match review.and_then(FileReview::on_disk) {
-                Some(now) if is_past => {
-                    change.change = as_read(change.change.clone(), now, restored);
-                    return;
-                }
-                _ if told.is_some() && !is_past => return,
-                _ => {}
-            }
-            let content = disk.content.as_ref();
-            let is_text = content.is_none_or(|content| !content.text.has_nul());
-            // Bytes that the report does not have yet get a report of their own.
-            if is_text || self.known_state(path, disk.stamp).is_some() {
-                change.change = as_read(change.change.clone(), disk, restored);
-            }
-            return;
-        };
-        // Neovim reads a file again when its mode changes, unless the new stamp is passed to it.
-        let FileChange { before, after, .. } = &change.change;
-        let is_known = is_current && (before.is_missing() || before.mode == after.mode);
-        if let (true, Some(saved)) = (is_known, &document.saved) {
-            let text = FileState::of_text(saved.clone(), document.state.format);
-            change.change.after.is_this_text(&text);
-        }
-        let is_known = is_known || is_past;
-        let is_passing = told.is_some();
-        let disk = told.unwrap_or(disk);
-        change.change = as_read(change.change.clone(), disk.clone(), restored);
-        change.reading = Some(Box::new(Reading {
-            disk,
-            is_known,
-            is_passing,
-        }));
-    }
-
-    /// Gives a change that this client wrote its text, of which the host may have no copy.
-    fn keep_own_text(&self, change: &mut FileChange) {
-        if let Some(own) = self.known_state(&change.path, change.after.stamp) {
-            change.after.is_this_text(own);
-        }
-    }
-
-    /// Returns a file's state in its review if that is of the file with this stamp.
-    fn known_state(&self, path: &Path, stamp: Option<Stamp>) -> Option<&FileState> {
-        let name = self.reviews.name_of(path, path);
-        let now = self.reviews.get(&name).map(|file| &file.now);
-        now.filter(|now| now.stamp.is_some() && now.stamp == stamp)
-    }
-
-    /// Ends a change that leaves the buffer's lines alone; `content` is the session that wrote the
-    /// content.
-    fn change_noted(&mut self, change: &TakeIn, content: Option<SessionKey>) {
-        self.take_note(change, content);
-    }
-
-    /// Returns whether the file that was read has a change of another author since this one.
-    fn is_anothers_next(&self, path: &Path, change: &TakeIn, disk: &DiskFile) -> bool {
-        let names = self.names_of(path);
-        let mut waiting = self.fileops.waiting(&names);
-        let is_told = waiting.any(|op| match &op.intent {
-            Intent::TakeIn(next) => op.path == path && next.by != change.by,
-            _ => false,
-        });
-        is_told || self.writer_of(path, disk.stamp) != change.by
-    }
-
-    /// Records a change: merged by the editor, noted, or for the review of a file without a buffer.
-    pub(crate) fn change_landed(
-        &mut self,
-        path: &Path,
-        change: &TakeIn,
-        landing: Landing,
-        outcome: Outcome,
-        fx: &mut Effects,
-    ) -> Next {
-        match (landing, outcome) {
-            (Landing::TakenIn(merge, content), Outcome::Edited(done)) => {
-                return self.change_merged(change, *merge, content, &done, fx);
-            }
-            (Landing::Noted(content, warning), _) => {
-                if let Some(text) = warning {
-                    fx.push(notify(Level::Warn, text));
-                }
-                self.change_noted(change, content);
-            }
-            _ => {
-                self.proposals_stale(path, path);
-                self.change_ledger(change, fx);
-            }
-        }
-        Next::Done
-    }
-
-    /// Records a change that the editor has merged; `content` is the session that wrote the text on
-    /// disk.
-    fn change_merged(
-        &mut self,
-        change: &TakeIn,
-        merge: DiskMerge,
-        content: Option<SessionKey>,
-        done: &EditDone,
-        fx: &mut Effects,
-    ) -> Next {
-        let (buf, is_gone) = (merge.buf, merge.disk.content.is_none());
-        let landed = merge.lands();
-        let is_done = self.disk_is_merged(merge, done, fx);
-        if let (Some(session), Some((buf, ours))) = (change.by, &landed)
-            && let Some(document) = self.documents.get(*buf)
-            && document.text != *ours
-        {
-            let (path, now) = (document.path.clone(), document.text.clone());
-            self.signal(Signal::Changed(FileEdit {
-                session,
-                path: path.clone(),
-                before: Some(ours.clone()),
-                after: now.clone(),
-            }));
-        }
-        if !is_done {
-            self.disk_has_landed(landed, fx);
-            return Next::Again;
-        }
-        self.take_note(change, content);
-        if is_gone {
-            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
-        }
-        self.disk_has_landed(landed, fx);
-        Next::Done
-    }
-
-    /// Ends a change that cannot be applied: it is recorded as reported.
-    pub(crate) fn change_failed(&mut self, change: &TakeIn, text: String, fx: &mut Effects) {
-        fx.push(notify(Level::Error, text));
-        self.change_noted(change, change.by);
-    }
-
-    /// Ends a change of a file that cannot be read: it is recorded as reported.
-    pub(crate) fn change_unread(&mut self, change: &TakeIn, text: String, fx: &mut Effects) {
-        fx.push(log(Level::Warn, text));
-        if self.documents.find(&change.change.path).is_none() {
-            self.change_ledger(change, fx);
-        }
-        self.change_noted(change, change.by);
-    }
-
     /// Returns the session whose folder contains a file; of several, the newest.
     pub(crate) fn session_at(&self, path: &Path) -> Option<SessionKey> {
         let mut all = self.sessions.iter().rev();
@@ -608,138 +342,4 @@ fn obeyed_by_git(path: &Path) -> Option<&'static str> {
         [_, b"hooks", b".git"] => Some("git runs it with a later command"),
         _ => None,
     }
-}
-
-impl TakeIn {
-    pub(super) fn new(change: FileChange, by: Option<SessionKey>) -> Self {
-        let reading = None;
-        Self {
-            change,
-            by,
-            is_report: false,
-            in_turn_of: by,
-            read: Vec::new(),
-            save: None,
-            is_in_ledger: false,
-            reading,
-        }
-    }
-
-    /// A change that the host reports; `agent` is the session whose turn it was made in.
-    fn reported(change: FileChange, agent: Option<SessionKey>) -> Self {
-        Self {
-            is_report: true,
-            ..Self::new(change, agent)
-        }
-    }
-
-    /// Plans to merge the change into the file's buffer, or to record it.
-    pub(crate) fn plan(&self, now: FileNow) -> Plan {
-        let Some((buf, document)) = now.document else {
-            return Plan::Done(Landing::Plain);
-        };
-        let Some(Reading {
-            disk,
-            is_known,
-            is_passing,
-        }) = self.reading.as_deref()
-        else {
-            return Plan::Again;
-        };
-        let FileChange { before, after, .. } = &self.change;
-        let on_disk = match known_on_disk(document, disk) {
-            Ok(text) => text,
-            Err(why) => {
-                let warning = failure(now.path, &format!("{why}."));
-                return Plan::Done(Landing::Noted(self.by, Some(warning)));
-            }
-        };
-        // The buffer keeps its text if the file is no longer text, or if the agent did not delete
-        // it.
-        let is_text = disk.content.is_none() || after.is_text();
-        let was_this = document.stamp.is_some() || document.saved == before.text();
-        let is_kept = on_disk.is_none() && (self.by.is_none() || !was_this);
-        if *is_known || !is_text || is_kept {
-            return Plan::Done(Landing::Noted(self.by.filter(|_| !is_known), None));
-        }
-        let is_same = on_disk.as_ref() == Some(&document.text)
-            && after.format() == Some(document.state.format);
-        let ours = document.text.clone();
-        let base = document.saved.clone().or_else(|| before.text());
-        let texts = (base.unwrap_or(ours.clone()), on_disk.unwrap_or_default());
-        let (merge, edit) = DiskMerge::plan(buf, document, disk.clone(), texts, self.by);
-        let edit = if *is_passing { edit.passing() } else { edit };
-        // The user or this client wrote the lines that the buffer already contains.
-        let is_agents = self.by.is_some() && !edit.is_empty();
-        let session = self.by.or_else(|| now.owner());
-        let session = session.filter(|_| is_agents || merge.has_conflicts());
-        Plan::Edit {
-            edit,
-            author: Author::on_disk(self.by),
-            opens: session.map(|session| {
-                Box::new(Opens {
-                    path: document.path.clone(),
-                    real: document.real.clone(),
-                    session,
-                    base: ours,
-                    origin: before.clone(),
-                    now: None,
-                })
-            }),
-            // The disk has the buffer's text: it was saved, and the editor has yet to report that.
-            landing: Landing::TakenIn(Box::new(merge), self.by.filter(|_| !is_same)),
-        }
-    }
-
-    /// Takes the new path of a file that this client has moved since the report.
-    pub fn follow(&mut self, to: &Path) {
-        to.clone_into(&mut self.change.path);
-        self.change.from.take_if(|from| from == to);
-    }
-
-    pub fn leads_to(&self, state: &FileState) -> bool {
-        self.change.after == *state
-    }
-
-    /// Returns whether the change left a link, which may lead to a folder.
-    pub fn is_link(&self) -> bool {
-        self.change.after.link().is_some()
-    }
-
-    /// Returns the text file that the change has left.
-    pub fn as_told(&self) -> Option<DiskFile> {
-        let FileChange { path, after, .. } = &self.change;
-        match &after.body {
-            Body::Text(content) => Some(DiskFile {
-                real: path.clone(),
-                content: Some(content.clone()),
-                stamp: after.stamp,
-            }),
-            _ => None,
-        }
-    }
-}
-
-/// Returns a change with the state found when the disk was read.
-///
-/// The mode was not read: it is the reported one, or the one `restored` since.
-fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileChange {
-    let mode = restored.or(change.after.mode);
-    let is_link = change.after.link().is_some();
-    let is_back = is_link && disk.real == change.path;
-    let was_text = is_back || matches!(change.after.body, Body::Text(_) | Body::Missing);
-    let after = match disk.content {
-        None => FileState::missing(),
-        // A link has replaced the file: what was read is the link's target, unless the file is back.
-        Some(_) if is_link && !is_back => change.after,
-        // It was not text and has not changed: only the host can say which kind of file it is.
-        Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
-        Some(content) if !was_text && content.text.has_nul() => change.after,
-        Some(DiskText { text, format }) => FileState {
-            mode,
-            stamp: disk.stamp,
-            ..FileState::of_text(text, format)
-        },
-    };
-    FileChange { after, ..change }
 }
