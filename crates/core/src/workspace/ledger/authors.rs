@@ -4,6 +4,8 @@
 //! Invariants: the agent's version contains every line the agent added, and no line others added,
 //! unless the agent changed that line. A line of others that the agent takes away is in the base.
 
+use std::collections::HashMap;
+
 use super::history::Cause;
 use super::{Review, diff};
 use crate::text::diff::{Conflict, changes, merge, slid};
@@ -94,8 +96,18 @@ fn without_agents(base: &Text, conflict: &Conflict) -> LineEdit {
         theirs: before,
         rows,
     } = conflict;
-    let others = base.to_lines(rows.clone()).into_iter();
-    let others = others.filter(|line| !agents.contains(line) && !before.contains(line));
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for line in agents.iter().chain(before) {
+        *known.entry(line).or_default() += 1;
+    }
+    let mut others = base.to_lines(rows.clone());
+    others.retain(|line| match known.get_mut(&**line) {
+        Some(left @ 1..) => {
+            *left -= 1;
+            false
+        }
+        _ => true,
+    });
     LineEdit {
         start: rows.start,
         removed: rows.len(),
