@@ -294,6 +294,23 @@ fn a_write_over_the_users_lines_keeps_them_and_reports_it() {
 }
 
 #[test]
+fn a_write_of_a_file_that_only_its_buffer_has_keeps_what_the_user_typed() {
+    let mut w = World::ready();
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    types(&mut w, 0, 1, &["mine"]);
+    writes(&mut w, "1", F, "theirs\n");
+    assert_eq!(w.buffer(F), "mine\ntheirs\n");
+    let buf = w.buf(F);
+    assert_eq!(w.editor.hunks[&buf].len(), 1);
+    w.happens(Event::Review(ReviewEvent::Decide {
+        action: crate::spine::event::ReviewAction::Reject,
+        scope: crate::spine::event::Scope::All,
+    }));
+    assert_eq!(w.buffer(F), "mine\n");
+    w.skip();
+}
+
+#[test]
 fn a_write_is_rebased_when_the_user_types() {
     let mut w = with_buffer("a\nb\n");
     w.holds(Part::Editor);

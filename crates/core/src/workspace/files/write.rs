@@ -117,7 +117,8 @@ impl Write {
         let base = match (now.seen(self.session, &disk.real), on_disk) {
             (Some(seen), _) => seen.clone(),
             (None, Some(text)) => text,
-            (None, None) => ours.clone(),
+            // What the user has typed into a file that is not there yet is the user's.
+            (None, None) => document.saved.clone().unwrap_or_default(),
         };
         let Merge { edits, conflicts } = merge(&base, &ours, &theirs);
         let mut merged = ours.clone();
