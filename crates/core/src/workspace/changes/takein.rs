@@ -131,8 +131,13 @@ impl Workspace {
         let is_current = known.is_some() && known == disk.stamp;
         // If another author's change follows, the present text is not this change's alone, unless
         // it is the very file that this change left.
+        // A new file that is gone by now has left nothing.
+        let is_over = change.change.before.is_missing() && disk.content.is_none();
         let told = change.as_told().filter(|told| {
-            !is_current && told.stamp != disk.stamp && self.is_anothers_next(path, change, &disk)
+            !is_over
+                && !is_current
+                && told.stamp != disk.stamp
+                && self.is_anothers_next(path, change, &disk)
         });
         let stamps = told.as_ref().and_then(|told| told.stamp).zip(known);
         // A later version is known already, and the next change brings the present one.
