@@ -264,7 +264,11 @@ impl Host {
                 self.file(path, Operation::Delete { token, roots });
             }
             HostEffect::OpenProject { root } => self.projects.open(root, &self.kit),
-            HostEffect::CloseProject { root } => self.projects.close(&root),
+            HostEffect::CloseProject { root } => {
+                let line = format!("{}: closed", root.display());
+                self.kit.log.line(Level::Info, "project", &line);
+                self.projects.close(&root);
+            }
             HostEffect::Checkpoint { token, root, turns } => {
                 self.projects.checkpoint(token, &root, turns, &self.kit);
             }

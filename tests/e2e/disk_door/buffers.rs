@@ -89,7 +89,12 @@ fn a_file_that_others_write_to_after_the_session_is_asked_about() {
     nvim.wait("no session", || {
         nvim.lua("return require('acp').status().phase", ()) == "none"
     });
-    nvim.wait("the agent to end", || nvim.children().is_empty());
+    // Until then, changes are merged.
+    let log = nvim.project.root().join("state/nvim/acp.log");
+    nvim.wait("the project to be closed", || {
+        let log = std::fs::read_to_string(&log).unwrap_or_default();
+        log.lines().any(|line| line.ends_with(": closed"))
+    });
     nvim.keys("GAx<Esc>");
     touch(&nvim.project.path("a.txt"), "three\n");
     nvim.input(":checktime<CR>");
