@@ -164,8 +164,10 @@ impl Unreported {
         };
         let (before, after) = (&change.before, &change.after);
         let told = versions.iter().rposition(|version| version.is(before));
-        let told = versions.drain(..told.map_or(0, |told| told + 1));
-        if let Some(Version { state, since, .. }) = told.last()
+        let told = versions
+            .drain(..told.map_or(0, |told| told + 1))
+            .next_back();
+        if let Some(Version { state, since, .. }) = told
             && let Some(since) = since
         {
             // Nothing between it and what was reported: that report has led to it.
