@@ -101,6 +101,23 @@ fn writes_by_two_names_of_a_file_are_serialized() {
 }
 
 #[test]
+fn a_write_of_an_open_file_reads_the_disk_only_if_others_have_written() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    w.holds(Part::Disk);
+    writes(&mut w, "1", "X\na\nb\n");
+    assert!(w.answer("1").is_ok());
+    w.holds(Part::Watcher);
+    w.disk.put(F, "X\na\nb\nothers\n");
+    let before = w.editor.buffers[&w.buf(F)].tick;
+    writes(&mut w, "2", "X\nA\nb\n");
+    assert_eq!(w.editor.buffers[&w.buf(F)].tick, before);
+    w.goes_on();
+    assert!(w.answer("2").is_ok());
+    assert_eq!(w.buffer(F), "X\nA\nb\nothers\n");
+    w.skip();
+}
+
+#[test]
 fn a_decision_waits_for_the_write_before_it() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     writes(&mut w, "1", "X\na\nb\n");

@@ -205,6 +205,28 @@ fn an_edit_beside_the_hunks_is_the_users() {
 }
 
 #[test]
+fn one_edit_of_a_hunk_and_its_neighbours_makes_them_one_hunk() {
+    check(
+        "a b c d",
+        vec![AgentWrote("a X c d"), User(edit(0, 3, "a; X; c;"))],
+        ("a b c d", "a; X; c; d", &["-a -b -c +a; +X; +c; @0"]),
+    );
+}
+
+#[test]
+fn a_line_typed_among_the_agents_is_accepted_also_if_the_agent_wrote_the_same() {
+    let mut review = Review::new(text("s t b c"));
+    review.user_edited(&edit(1, 0, "s"));
+    review.agent_edited(&edit(4, 1, ""));
+    review.agent_done();
+    // The first two lines were the agent's.
+    review.was_agents(&text("b c"), &text("s t b c"));
+    holds(&review);
+    assert_eq!(review.base(), &text("s b c"));
+    assert_eq!(review.current(), &text("s s t b"));
+}
+
+#[test]
 fn an_edit_beside_a_deletion_is_the_users() {
     let wrote = || AgentWrote("a c d");
     check(
