@@ -205,6 +205,10 @@ fn fill(win: i32) -> mlua::Result<()> {
 
 /// Returns the windows that scroll with a transcript: those whose cursor is at the end.
 pub fn following(buf: i32) -> mlua::Result<Vec<i32>> {
+    if !buffer::is_valid(buf)? {
+        // The user has wiped it out.
+        return Ok(Vec::new());
+    }
     let lines: usize = api("nvim_buf_line_count", buf)?;
     let mut following = Vec::new();
     for win in nvim::windows_of(buf)? {

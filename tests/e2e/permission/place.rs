@@ -104,6 +104,26 @@ fn without_the_chat_all_options_and_the_cursors_line_are_visible() {
 }
 
 #[test]
+fn a_question_outlives_the_transcripts_buffer() {
+    let nvim = asked_in((120, 40), "right", 3);
+    nvim.lua("require('acp').prompt('go')", ());
+    nvim.wait("the window", || is_open(&nvim));
+    check_screen(&nvim, WORDS, "my draft");
+    nvim.keys("<C-w>k:bwipeout<CR>");
+    nvim.wait("the transcript is gone", || !nvim.screen().has(WORDS));
+    // Another mode and another size: each has the question placed anew.
+    nvim.keys(":echo 'still ' .. 'here'<CR>");
+    check_screen(&nvim, "still here", "");
+    nvim.resize(100, 40);
+    check_screen(&nvim, "Allow once", "");
+    nvim.keys(":AcpChat<CR>");
+    check_screen(&nvim, WORDS, "my draft");
+    let messages = nvim.messages();
+    assert!(!messages.contains("internal error"), "{messages}");
+    nvim.quit();
+}
+
+#[test]
 fn queued_prompts_stay_visible() {
     for (size, layout) in [
         ((80, 24), "right"),

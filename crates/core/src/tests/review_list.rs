@@ -135,7 +135,8 @@ fn the_preview_shows_the_line_under_the_cursor() {
     );
     let item = w.editor.list.items[4].as_ref().map(|item| item.key);
     lists(&mut w, ListEvent::At { item });
-    let made = "The agent has made this file: rejecting all of it deletes it.";
+    let made =
+        "The agent has made this file: rejecting all of it deletes it, unless you have edited it.";
     assert_eq!(preview(&w), [made, "+ ", "+   text"]);
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn in_short(whole: &Whole) -> String {
 /// Returns a change of a file as a whole, as a sentence.
 pub(crate) fn in_full(whole: &Whole) -> String {
     match whole {
-        Whole::Created => "The agent has made this file: rejecting all of it deletes it.".into(),
+        Whole::Created => "The agent has made this file: rejecting all of it deletes it, unless you have edited it.".into(),
         Whole::Deleted => "The agent has deleted this file: rejecting that brings it back.".into(),
         Whole::Moved(from) => format!("The agent has moved this file from {}.", from.display()),
         Whole::Mode(..) => format!(
