@@ -111,6 +111,40 @@ fn a_reset_puts_an_open_buffer_back_and_keeps_what_the_user_wrote() {
 }
 
 #[test]
+fn stashed_changes_are_under_review_again_after_another_commit() {
+    for is_open in [true, false] {
+        let nvim = changed("echo new > b.txt");
+        wait_review(&nvim, 2, 3);
+        if !is_open {
+            nvim.cmd("enew | bwipeout #");
+        }
+        let lines = |text: &str| {
+            if is_open {
+                wait_lines(&nvim, &text.lines().collect::<Vec<_>>());
+            }
+        };
+        git(&nvim.project, &["stash", "--quiet", "--include-untracked"]);
+        lines(OLD);
+        wait_review(&nvim, 0, 0);
+        // As a pull does.
+        let pulled = OLD.replace("four", "4");
+        std::fs::write(nvim.project.path("a.txt"), &pulled).expect("it can be written");
+        git(
+            &nvim.project,
+            &["commit", "--quiet", "--all", "--message", "pulled"],
+        );
+        lines(&pulled);
+        git(&nvim.project, &["stash", "pop", "--quiet"]);
+        wait_review(&nvim, 2, 3);
+        nvim.cmd("Acp reject all");
+        wait_file(&nvim, "a.txt", &pulled);
+        lines(&pulled);
+        nvim.wait("no b.txt", || !nvim.project.path("b.txt").exists());
+        nvim.quit();
+    }
+}
+
+#[test]
 fn a_commit_by_the_agent_accepts_nothing() {
     let commit = "git -c user.name=A -c user.email=a@example.org commit --quiet --all -m agent";
     let nvim = changed(commit);

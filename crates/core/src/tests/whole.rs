@@ -9,7 +9,7 @@ use super::ondisk::{
 };
 use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
-use crate::spine::event::{ListEvent, ReviewAction, Scope};
+use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::project::Whole;
 
 const F: &str = "/p/f";
@@ -111,6 +111,43 @@ fn the_users_lines_in_a_file_the_agent_created_come_back_after_its_overwrite() {
         w.ends_turn("end_turn");
         reject(&mut w);
         assert_eq!(disk(&w).as_deref(), Some("mine\nalso mine\n"));
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_created_file_that_another_program_takes_and_brings_back_is_deleted_by_reject() {
+    let mut w = running(Place::Disk, None);
+    shell(&mut w, |disk| disk.put(F, "new\nlines\n"));
+    w.ends_turn("end_turn");
+    // As `git stash -u` and `git stash pop` do, each seen.
+    shell(&mut w, |disk| disk.removes(F));
+    check_settled(&w);
+    shell(&mut w, |disk| disk.put(F, "new\nlines\n"));
+    check_whole(&w, F, &[Whole::Created]);
+    reject(&mut w);
+    assert_eq!(disk(&w), None);
+    check_settled(&w);
+}
+
+#[test]
+fn a_change_that_another_program_takes_and_brings_back_beside_other_lines_is_pending() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\nc\nd\ne\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\nc\nd\ne\n"));
+        w.ends_turn("end_turn");
+        // As `git stash`, `git pull` and `git stash pop` do, each seen.
+        for (text, hunks) in [
+            ("a\nb\nc\nd\ne\n", &[][..]),
+            ("a\nb\nc\nD\ne\n", &[]),
+            ("a\nB\nc\nD\ne\n", &[(1, "b", "B")]),
+        ] {
+            shell(&mut w, |disk| disk.put(F, text));
+            check_hunks(&w, hunks);
+        }
+        let (session, step) = (Some(S1), UndoStep::Undo(None));
+        w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\nD\ne\n"), "{place:?}");
         check_settled(&w);
     }
 }

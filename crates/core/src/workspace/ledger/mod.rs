@@ -35,6 +35,7 @@ use crate::text::{LineEdit, Text};
 use authors::Alone;
 use history::{Accepted, Cause, History, Mark, Version};
 use offers::Offer;
+use outside::Away;
 use parts::Part;
 pub use seen::Seen;
 use track::{Reach, Track};
@@ -60,6 +61,7 @@ pub struct Review {
     hunks: Vec<Hunk>,
     mark: Mark,
     history: History,
+    away: Away,
     /// Bytes added since the history last remembered a state.
     bytes: usize,
 }
@@ -74,6 +76,7 @@ impl Review {
             offers: Vec::new(),
             hunks: Vec::new(),
             history: History::default(),
+            away: Away::default(),
             bytes: 0,
         };
         review.settle(Cause::Whole);

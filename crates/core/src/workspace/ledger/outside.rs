@@ -1,15 +1,39 @@
 //! Applies the content that another program has left in a file, such as `git reset`.
 //!
-//! Invariant: a hunk whose old lines are back, without a line of the agent's, is no hunk any longer,
-//! whatever else changed beside it.
+//! Invariants: a hunk whose old lines are back, without a line of the agent's, is no hunk any longer,
+//! whatever else changed beside it. If the same change comes back (`git stash pop`), so does the hunk.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 
-use super::Review;
+use super::track::Track;
+use super::{Review, diff};
+use crate::text::diff::align::Change;
 use crate::text::diff::{Conflict, merge};
 use crate::text::{LineEdit, Text};
 
+/// Lines among which a change may lie in several places, at most.
+const MANY: usize = 1000;
+
+/// The agent's pending changes that other programs have taken away: hashes of their lines and of the
+/// lines next to them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Away(HashSet<u64>);
+
 impl Review {
+    /// Applies an edit of the lines by another program.
+    pub fn others_edited(&mut self, edit: &LineEdit) {
+        let edits = self.refined(edit);
+        self.others_edits(&edits, None);
+    }
+
+    /// Replaces the lines by those of another program.
+    pub fn others_left(&mut self, current: &Text) {
+        let edits = diff(&self.track.current, current);
+        self.others_edits(&edits, None);
+    }
+
     /// Applies a write of the whole content by another program, which knows nothing of the hunks.
     ///
     /// Content that the ledger remembers brings its hunks back. Otherwise the differences that the
@@ -19,12 +43,124 @@ impl Review {
             true => None,
             false => Some(base_under(&self.track.base, &self.track.current, &current)),
         };
-        let edits = crate::text::diff::diff(&self.track.current, &current);
-        let is_recalled = self.user_edits(&edits);
-        if let Some(base) = base.filter(|base| !is_recalled && *base != self.track.base) {
-            self.rebase(base);
+        let edits = diff(&self.track.current, &current);
+        self.others_edits(&edits, base);
+    }
+
+    /// Applies edits by another program, from the top down; `base` is the text under review after
+    /// them, if it is known.
+    fn others_edits(&mut self, edits: &[LineEdit], base: Option<Text>) {
+        let before = self.track.clone();
+        let mut grown = 0;
+        let mut back = Vec::new();
+        for edit in edits {
+            let start = edit.start.saturating_add_signed(grown);
+            grown += edit.lines.len() as isize - edit.removed as isize;
+            let old = edit.start..edit.start + edit.removed;
+            if self.is_away(old.clone(), &edit.lines) {
+                back.push(LineEdit {
+                    start,
+                    removed: edit.lines.len(),
+                    lines: self.track.current.to_lines(old),
+                });
+            }
+        }
+        if !self.user_edits(edits) {
+            if let Some(base) = base.filter(|base| *base != self.track.base) {
+                self.rebase(base);
+            }
+            self.give_back(&back);
+        }
+        let (taken, there) = different(&before, &self.track);
+        self.away.0.extend(keys(&before, taken));
+        for there in keys(&self.track, there) {
+            self.away.0.remove(&there);
         }
     }
+
+    /// Returns whether these lines in place of some rows are a change that was taken away.
+    fn is_away(&self, rows: Range<usize>, new: &[String]) -> bool {
+        let away = &self.away.0;
+        !away.is_empty() && away.contains(&key(&self.track.current, rows, new))
+    }
+
+    /// Makes changes pending again; the edits, from the top down, would take them away.
+    fn give_back(&mut self, back: &[LineEdit]) {
+        for LineEdit {
+            start,
+            removed,
+            lines,
+        } in back.iter().rev()
+        {
+            let rows = *start..start + removed;
+            let above = self
+                .track
+                .changes
+                .partition_point(|change| change.new.end <= rows.start);
+            let below = self.track.changes.get(above);
+            // Else it is inside a hunk already.
+            if below.is_none_or(|change| rows.end <= change.new.start) {
+                let start = self.track.base_row(rows.start, above);
+                self.track
+                    .set_base(start..start + rows.len(), lines.clone());
+            }
+        }
+        if !back.is_empty() {
+            let after = self.track.current.clone();
+            let mut before = after.clone();
+            before.apply_all(back);
+            self.agent_is_back(&before, &after);
+        }
+    }
+}
+
+/// Returns the changes of the one and of the other that are not in both, without those above and below.
+fn different<'a>(one: &'a Track, other: &'a Track) -> (&'a [Change], &'a [Change]) {
+    let (mut left, mut right) = (&one.changes[..], &other.changes[..]);
+    while let ([a, above @ ..], [b, below @ ..]) = (left, right)
+        && a == b
+    {
+        (left, right) = (above, below);
+    }
+    let old = other.base.len() as isize - one.base.len() as isize;
+    let new = other.current.len() as isize - one.current.len() as isize;
+    while let ([above @ .., a], [below @ .., b]) = (left, right)
+        && a.moved(old, new) == *b
+    {
+        (left, right) = (above, below);
+    }
+    (left, right)
+}
+
+/// Returns what identifies these changes, wherever they are.
+fn keys<'a>(track: &'a Track, changes: &'a [Change]) -> impl Iterator<Item = u64> + 'a {
+    changes.iter().map(|change| {
+        let new = track.current.to_lines(change.new.clone());
+        key(&track.base, change.old.clone(), &new)
+    })
+}
+
+/// Returns what identifies the change of some rows of a text to `new`, wherever it is.
+fn key(text: &Text, rows: Range<usize>, new: &[String]) -> u64 {
+    let mut old: VecDeque<String> = text.to_lines(rows.clone()).into();
+    let mut new: VecDeque<String> = new.to_vec().into();
+    let Range { mut start, mut end } = rows;
+    // Of the places where the same lines may be added or removed, the first one.
+    if old.is_empty() != new.is_empty() {
+        let lines = if old.is_empty() { &mut new } else { &mut old };
+        for _ in 0..MANY {
+            let above = start.checked_sub(1).and_then(|row| text.line(row));
+            if above.as_deref() != lines.back().map(String::as_str) {
+                break;
+            }
+            lines.rotate_right(1);
+            (start, end) = (start - 1, end - 1);
+        }
+    }
+    let above = start.checked_sub(1).and_then(|row| text.line(row));
+    let mut hasher = DefaultHasher::new();
+    (above, old, new, text.line(end)).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Returns the text under review for the content `now` that another program wrote: `now`, with what
@@ -116,7 +252,111 @@ mod tests {
         assert_eq!(review.hunks().len(), 1);
     }
 
+    #[test]
+    fn a_change_that_was_taken_away_is_a_hunk_when_it_is_back() {
+        let check = |base: &str, agents: &str, without: &[&str], now: &str, left: &[&str]| {
+            let mut whole = Review::new(text(base));
+            whole.agent_wrote(text(agents));
+            // The same, line by line, as a buffer reports it.
+            let mut edited = whole.clone();
+            for &without in without.iter().chain([&now]) {
+                whole.others_wrote(text(without));
+                for edit in diff(edited.current(), &text(without)).iter().rev() {
+                    edited.others_edited(edit);
+                }
+                holds(&edited);
+            }
+            for review in [whole, edited] {
+                holds(&review);
+                assert_eq!(review.current(), &text(now));
+                let shown = review.hunks().iter().map(|hunk| {
+                    let old = review.base().to_lines(hunk.old.clone()).join(" ");
+                    let new = review.current().to_lines(hunk.new.clone()).join(" ");
+                    format!("{old}>{new}")
+                });
+                assert_eq!(shown.collect::<Vec<_>>(), left);
+            }
+        };
+        let (base, agents) = ("a b c d e f g", "a B c d e F g");
+        let other = "a b c D e f g";
+        check(
+            base,
+            agents,
+            &[base, other],
+            "a B c D e F g",
+            &["b>B", "f>F"],
+        );
+        check(base, agents, &[base, other], "a B c D e f g", &["b>B"]);
+        check(
+            base,
+            agents,
+            &[base, other, "a B c D e f g"],
+            "a B c D e F g",
+            &["b>B", "f>F"],
+        );
+        // Above and below other lines; lines that were added, and removed.
+        check(
+            "a b c",
+            "a b X c",
+            &["a b c", "0 1 a b c"],
+            "0 1 a b X c",
+            &[">X"],
+        );
+        check("a b c", "a c", &["a b c", "a b c 1"], "a c 1", &["b>"]);
+        check(
+            "a } c",
+            "a } b } c",
+            &["a } c", "0 a } c"],
+            "0 a } b } c",
+            &[">b }"],
+        );
+        // Other lines in the same place, and the same lines in another.
+        check(base, agents, &[base, other], "a C c D e f g", &[]);
+        check("a b c", "a X b c", &["a b c", "a b c d"], "a b c X d", &[]);
+    }
+
+    #[test]
+    fn what_the_user_has_rejected_or_removed_is_no_hunk_when_another_program_writes_it() {
+        let mut review = Review::new(text("a b c d"));
+        review.agent_wrote(text("a B c d"));
+        for edit in review.reject(&super::super::Which::All) {
+            review.decision_edited(&edit);
+        }
+        review.others_wrote(text("a b c d e"));
+        review.others_wrote(text("a B c d e"));
+        assert!(review.hunks().is_empty());
+        let mut review = Review::new(text("a b c d"));
+        review.agent_wrote(text("a B c d"));
+        review.user_wrote(text("a b c d"));
+        review.others_wrote(text("a b c d e"));
+        review.others_wrote(text("a B c d e"));
+        assert!(review.hunks().is_empty());
+    }
+
     proptest! {
+        #[test]
+        fn a_change_that_another_program_takes_and_brings_back_is_pending(
+            base in some_text(), current in some_text(), top in some_text()
+        ) {
+            let below = |above: &Text, text: &Text| {
+                let mut lines = above.to_lines(0..above.len());
+                lines.push("head".to_owned());
+                lines.extend(text.to_lines(0..text.len()));
+                Text::from_lines(lines)
+            };
+            let head = Text::default();
+            let mut review = Review::new(below(&head, &base));
+            review.agent_wrote(below(&head, &current));
+            let hunks = review.hunks().len();
+            review.others_wrote(below(&head, &base));
+            review.others_wrote(below(&top, &base));
+            prop_assert!(review.hunks().is_empty());
+            review.others_wrote(below(&top, &current));
+            holds(&review);
+            prop_assert_eq!(review.hunks().len(), hunks);
+            prop_assert_eq!(review.base(), &below(&top, &base));
+        }
+
         #[test]
         fn the_accepted_text_left_by_another_program_has_no_hunk(
             base in some_text(), current in some_text()

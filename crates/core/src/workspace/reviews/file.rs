@@ -131,7 +131,9 @@ impl FileReview {
 
     /// Replaces the whole text with what another program left (see [`Review::others_wrote`]).
     pub fn others_wrote(&mut self, text: Text) {
-        self.turns_wrote(&text, false);
+        for turn in &mut self.turns {
+            turn.ledger.others_left(&text);
+        }
         self.ledger.others_wrote(text);
     }
 
@@ -223,6 +225,14 @@ impl FileReview {
     pub fn user_edited(&mut self, edit: &LineEdit) {
         self.turns_user_edited(edit);
         self.ledger.user_edited(edit);
+    }
+
+    /// Applies an edit that brings what another program has left.
+    pub fn others_edited(&mut self, edit: &LineEdit) {
+        for turn in &mut self.turns {
+            turn.ledger.others_edited(edit);
+        }
+        self.ledger.others_edited(edit);
     }
 
     /// Marks the agent's edits as complete (see [`Review::agent_done`]).

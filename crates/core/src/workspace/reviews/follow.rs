@@ -144,7 +144,7 @@ impl Workspace {
         let Some(edit) = self.documents.edit(buf, tick, edit) else {
             return;
         };
-        let author = made_for.map_or(Author::Others, |token| self.author_of(token));
+        let author = made_for.map(|token| self.author_of(token));
         let Some(path) = self.path_of(buf) else {
             return;
         };
@@ -155,9 +155,10 @@ impl Workspace {
             return;
         };
         match author {
-            Author::Agent(_) => review.agent_edited(&edit),
-            Author::Others => review.user_edited(&edit),
-            Author::Decision => review.decision_edited(&edit),
+            None => review.user_edited(&edit),
+            Some(Author::Agent(_)) => review.agent_edited(&edit),
+            Some(Author::Others) => review.others_edited(&edit),
+            Some(Author::Decision) => review.decision_edited(&edit),
         }
         self.reviews.touch(&path);
     }

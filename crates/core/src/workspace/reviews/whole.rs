@@ -97,6 +97,11 @@ impl FileReview {
         self.origin.is_text() && self.now.link().is_some()
     }
 
+    /// Returns whether the whole text is pending, and nothing was there before.
+    fn is_all_pending(&self) -> bool {
+        self.ledger.base().is_empty() && !self.ledger.hunks().is_empty()
+    }
+
     /// Returns whether a state is already recorded: this client produced it.
     pub fn knows(&self, there: &FileState) -> bool {
         self.now.is_like(there) && there.text().as_ref() == Some(self.ledger.current())
@@ -168,8 +173,11 @@ impl FileReview {
             if after.text().is_none_or(|text| text.is_empty()) {
                 self.rebase(self.ledger.current().clone());
             }
-            self.origin.body = after.body.clone();
-            self.from = None;
+            let is_back = self.is_created() && self.now.is_missing() && self.is_all_pending();
+            if !is_back {
+                self.origin.body = after.body.clone();
+                self.from = None;
+            }
         }
         let formats = (before.format(), after.format());
         if let (Body::Text(origin), (Some(old), Some(new))) = (&mut self.origin.body, formats)
