@@ -137,7 +137,7 @@ pub fn at(
 
 fn open_files(key: SessionKey) -> mlua::Result<Vec<String>> {
     let cwd = mentions::folder(key)?;
-    let open = mentions::recent()?.into_iter();
+    let open = buffer::recent()?.into_iter();
     let inside =
         open.filter_map(|(_, path)| path.strip_prefix(&cwd).ok()?.to_str().map(str::to_owned));
     Ok(inside.collect())

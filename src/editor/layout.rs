@@ -66,7 +66,8 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
     winbar::set(key, chat.title)?;
     super::panel::reopen(key)?;
     super::input::set_attached(key, chat.attached)?;
-    window::go_to(input)
+    window::go_to(input)?;
+    super::question::chat_shown()
 }
 
 /// Closes the windows of another session's chat that the tab page shows.

@@ -102,25 +102,7 @@ fn origin() -> mlua::Result<Option<i32>> {
             return Ok(Some(buf));
         }
     }
-    Ok(recent()?.first().map(|(buf, _)| *buf))
-}
-
-/// Returns the buffers that hold files, the one used last first.
-pub fn recent() -> mlua::Result<Vec<(i32, PathBuf)>> {
-    let listed = nvim::table([("buflisted", nvim::value(1))])?;
-    let infos: Vec<Table> = nvim::vim_fn("getbufinfo", listed)?;
-    let mut found = Vec::new();
-    for info in infos {
-        let (buf, name): (i32, String) = (info.get("bufnr")?, info.get("name")?);
-        if name.starts_with('/') && nvim::buf_option::<String>(buf, "buftype")?.is_empty() {
-            found.push((info.get::<i64>("lastused")?, buf, PathBuf::from(name)));
-        }
-    }
-    found.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
-    Ok(found
-        .into_iter()
-        .map(|(_, buf, path)| (buf, path))
-        .collect())
+    Ok(buffer::recent()?.first().map(|(buf, _)| *buf))
 }
 
 /// Returns a whole buffer: its file, or its lines if it has none.

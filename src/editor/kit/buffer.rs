@@ -3,6 +3,7 @@
 //! Invariant: a line that does not change is not touched, so that its marks and folds stay.
 
 use std::cell::Cell;
+use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -186,6 +187,24 @@ pub fn on_hidden(
     };
     let events = ["BufWinLeave", "BufWipeout"];
     autocmd::on(place, &events, Scope::Buffer(buf), closed).map(drop)
+}
+
+/// Returns the buffers that hold files, the one used last first.
+pub fn recent() -> mlua::Result<Vec<(i32, PathBuf)>> {
+    let listed = nvim::table([("buflisted", nvim::value(1))])?;
+    let infos: Vec<Table> = nvim::vim_fn("getbufinfo", listed)?;
+    let mut found = Vec::new();
+    for info in infos {
+        let (buf, name): (i32, String) = (info.get("bufnr")?, info.get("name")?);
+        if name.starts_with('/') && nvim::buf_option::<String>(buf, "buftype")?.is_empty() {
+            found.push((info.get::<i64>("lastused")?, buf, PathBuf::from(name)));
+        }
+    }
+    found.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
+    Ok(found
+        .into_iter()
+        .map(|(_, buf, path)| (buf, path))
+        .collect())
 }
 
 /// Returns the buffer with this name.

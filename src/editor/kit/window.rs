@@ -2,6 +2,7 @@
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use super::buffer;
 use crate::editor::guard;
 use crate::editor::nvim::{self, api};
 
@@ -175,7 +176,8 @@ pub fn is_last(win: i32) -> mlua::Result<bool> {
     Ok(tabs.len() == 1 && !is_float(win)? && count_splits(tab_of(win)?)? == 1)
 }
 
-/// Closes a window, if it still exists. The last one stays, with an empty buffer.
+/// Closes a window, if it still exists. The last one stays, with the file that was used last, or an empty
+/// buffer.
 pub fn close(win: i32) -> mlua::Result<()> {
     if !is_valid(win)? {
         return Ok(());
@@ -184,7 +186,11 @@ pub fn close(win: i32) -> mlua::Result<()> {
         return api("nvim_win_close", (win, true));
     }
     go_to(win)?;
-    api("nvim_command", "enew")
+    let shown = buf_of(win)?;
+    match buffer::recent()?.into_iter().find(|(buf, _)| *buf != shown) {
+        Some((buf, _)) => api("nvim_win_set_buf", (win, buf)),
+        None => api("nvim_command", "enew"),
+    }
 }
 
 /// Closes the current window and goes to the previous one.

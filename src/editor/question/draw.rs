@@ -107,6 +107,8 @@ fn open(buf: i32, kind: Kind) -> mlua::Result<i32> {
     // A command may be a line longer than the window: every row of it must be visible.
     window::switch(win, &["wrap", "linebreak", "smoothscroll"], true)?;
     nvim::set_win_option(win, "cursorline", kind == Kind::Form)?;
+    // Else it is scrolled as its buffer was last.
+    window::set_row(win, 0)?;
     with(|window| {
         window.win = Some(win);
         window.home = None;

@@ -216,6 +216,16 @@ pub fn focus() -> mlua::Result<bool> {
     Ok(true)
 }
 
+/// Shows the question again, wherever the user has closed it: a chat is shown.
+pub fn chat_shown() -> mlua::Result<()> {
+    if shown().is_none() {
+        return Ok(());
+    }
+    // The chat may have other buffers.
+    step::map_key()?;
+    reopen()
+}
+
 /// Accepts keys for the question on the screen: the user has gone to its window.
 fn entered() -> mlua::Result<()> {
     with(|window| {

@@ -120,7 +120,7 @@ fn bufs() -> Vec<(i32, &'static str)> {
 }
 
 /// Maps the key in the chats that do not have it yet.
-fn map_key() -> mlua::Result<()> {
+pub(super) fn map_key() -> mlua::Result<()> {
     for (buf, group) in bufs() {
         let is_mapped = |window: &mut super::Window| {
             let mut keys = window.watching.keys.iter();

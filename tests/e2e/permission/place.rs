@@ -124,6 +124,25 @@ fn a_question_outlives_the_transcripts_buffer() {
 }
 
 #[test]
+fn a_closed_question_is_back_with_the_chat_from_its_top() {
+    let nvim = asked_in((120, 40), "right", 80);
+    nvim.lua("require('acp').prompt('go')", ());
+    nvim.wait("the window", || is_open(&nvim));
+    check_screen(&nvim, "$ echo 0", "my draft");
+    nvim.cmd("Acp permission");
+    nvim.keys("99j");
+    nvim.wait("the end", || !nvim.screen().has("$ echo 0"));
+    nvim.keys("<C-w>c");
+    nvim.wait("no question", || !is_open(&nvim));
+    nvim.cmd("AcpChat");
+    nvim.keys("q");
+    nvim.wait("no chat", || !nvim.screen().has("my draft"));
+    nvim.cmd("AcpChat");
+    check_screen(&nvim, "$ echo 0", "my draft");
+    nvim.quit();
+}
+
+#[test]
 fn queued_prompts_stay_visible() {
     for (size, layout) in [
         ((80, 24), "right"),

@@ -150,6 +150,25 @@ fn closing_the_list_closes_the_preview() {
 }
 
 #[test]
+fn closing_a_list_that_is_the_only_window_leads_to_the_file_used_last() {
+    let nvim = changed(Project::new());
+    for command in ["Acp review", "Acp sessions"] {
+        nvim.cmd("edit sub/b.txt | edit own.txt");
+        nvim.cmd(command);
+        nvim.wait("the list", || {
+            let kind = nvim.lua("return vim.bo.filetype", ());
+            kind.as_str().is_some_and(|kind| kind.starts_with("acp-"))
+        });
+        nvim.keys(":only<CR>q");
+        nvim.wait("the file", || {
+            nvim.lua("return vim.fn.bufname()", ()) == "own.txt"
+        });
+        assert_eq!(nvim.lua("return vim.fn.winnr('$')", ()), 1);
+    }
+    nvim.quit();
+}
+
+#[test]
 fn the_last_decision_can_be_undone() {
     let nvim = listed(Project::new());
     nvim.keys("gg");
