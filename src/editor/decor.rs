@@ -10,12 +10,24 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::kit::autocmd::{self, Scope};
 use super::nvim::{self, api};
-use super::spans::{Highlight, Spans};
+use super::spans::{self, Highlight, Spans};
 use super::{chats, guard};
 use acp_core::render::groups::GROUPS;
 use acp_core::render::markdown;
 
+/// A priority above those of tree-sitter and of language servers.
+pub const OVER_CODE: i64 = 200;
+
+/// A priority above that of the transcript's other highlights, which is the default.
+const OVER_OTHERS: i64 = 4097;
+
+/// The groups of changes that may have the colours of code in them.
+const CHANGES: [&str; 4] = ["AcpAdd", "AcpDelete", "AcpAddWord", "AcpDeleteWord"];
+
 thread_local! {
+    /// Neovim's ids of the groups that are drawn over others in this redraw.
+    static OVER: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
+
     /// The transcript whose window is being drawn.
     static DRAWN: RefCell<Option<Rc<RefCell<Spans>>>> = const { RefCell::new(None) };
 }
@@ -29,7 +41,11 @@ pub fn start() -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_chat")?;
     let on_win = guard::callback("on_win", |args: (Value, i32, i32, i64, i64)| {
         let row = |row: i64| usize::try_from(row).unwrap_or_default();
-        Ok(enter(args.2, &(row(args.3)..row(args.4) + 1)))
+        let is_chat = enter(args.2, &(row(args.3)..row(args.4) + 1));
+        if is_chat {
+            OVER.set(over()?);
+        }
+        Ok(is_chat)
     })?;
     let opts = nvim::table([("ephemeral", Value::Boolean(true))])?;
     let on_line = guard::callback("on_line", move |args: (Value, i32, i32, usize)| {
@@ -59,6 +75,13 @@ pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
     GROUPS.iter().chain(markdown::GROUPS).copied()
 }
 
+/// Returns whether the colours of a change go before those of code in it: a terminal has few, and the
+/// background of the one may be the other.
+pub fn is_over_code() -> mlua::Result<bool> {
+    let is_rgb: bool = api("nvim_get_option_value", ("termguicolors", nvim::empty()?))?;
+    Ok(!is_rgb)
+}
+
 /// Returns whether a window shows a transcript: this provider draws no other windows. Reports the
 /// rows that it shows.
 fn enter(buf: i32, rows: &Range<usize>) -> bool {
@@ -73,6 +96,14 @@ fn enter(buf: i32, rows: &Range<usize>) -> bool {
     is_chat
 }
 
+/// Returns the groups to draw over others.
+fn over() -> mlua::Result<Vec<u16>> {
+    match is_over_code()? {
+        true => CHANGES.into_iter().map(spans::number).collect(),
+        false => Ok(Vec::new()),
+    }
+}
+
 fn line(namespace: i32, buf: i32, row: usize, opts: &Table) -> mlua::Result<()> {
     let mut nth = 0;
     while let Some(mark) = drawn(row, nth) {
@@ -81,6 +112,8 @@ fn line(namespace: i32, buf: i32, row: usize, opts: &Table) -> mlua::Result<()> 
         }
         opts.raw_set("end_col", mark.end)?;
         opts.raw_set("hl_group", mark.group)?;
+        let is_over = OVER.with_borrow(|over| over.contains(&mark.group));
+        opts.raw_set("priority", is_over.then_some(OVER_OTHERS))?;
         api::<i32>(
             "nvim_buf_set_extmark",
             (buf, namespace, row, mark.start, opts),

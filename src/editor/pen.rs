@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::config;
 use super::nvim::{self, api};
+use super::{config, decor};
 use acp_core::render::removed::{self, Layout};
 use acp_core::spine::event::ReviewAction;
 use acp_core::spine::view::{HunkView, Line};
@@ -27,6 +27,8 @@ pub struct Style {
     /// Cells of a row of the window.
     padded: usize,
     wrap: bool,
+    /// The colours of a change go before those of code.
+    is_over: bool,
     hint: String,
 }
 
@@ -46,6 +48,7 @@ impl Style {
             width,
             padded,
             wrap,
+            is_over: decor::is_over_code()?,
             hint: super::keys::review_hint(),
         })
     }
@@ -197,13 +200,13 @@ pub fn draw(canvas: &Canvas, hunk: &HunkView, place: &str, style: &Style) -> mlu
         }
     }
     if hunk.count > 0 {
-        pen.lines(hunk)?;
+        pen.lines(hunk, style)?;
     }
     if style.signs {
         pen.signs(hunk)?;
     }
     if style.word_diff {
-        pen.words(hunk)?;
+        pen.words(hunk, style)?;
     }
     pen.label(hunk, place, style, None)?;
     Ok(Ink {
@@ -267,7 +270,7 @@ impl Pen {
         Ok(!is_below)
     }
 
-    fn lines(&mut self, hunk: &HunkView) -> mlua::Result<()> {
+    fn lines(&mut self, hunk: &HunkView, style: &Style) -> mlua::Result<()> {
         let group = match (hunk.conflict, &hunk.proposed) {
             (true, _) => "AcpConflict",
             (false, Some(_)) => "AcpProposedDelete",
@@ -279,7 +282,10 @@ impl Pen {
             ("end_col", nvim::value(0)),
             ("hl_group", nvim::value(group)),
             ("hl_eol", Value::Boolean(true)),
-            ("priority", nvim::value(90)),
+            (
+                "priority",
+                nvim::value(if style.is_over { decor::OVER_CODE } else { 90 }),
+            ),
             ("strict", Value::Boolean(false)),
         ])?;
         self.mark(self.row, 0, opts)
@@ -304,7 +310,7 @@ impl Pen {
         Ok(())
     }
 
-    fn words(&mut self, hunk: &HunkView) -> mlua::Result<()> {
+    fn words(&mut self, hunk: &HunkView, style: &Style) -> mlua::Result<()> {
         let group = match hunk.proposed {
             Some(_) => "AcpDeleteWord",
             None => "AcpAddWord",
@@ -314,7 +320,14 @@ impl Pen {
                 ("end_row", nvim::value(*row)),
                 ("end_col", nvim::value(columns.end)),
                 ("hl_group", nvim::value(group)),
-                ("priority", nvim::value(95)),
+                (
+                    "priority",
+                    nvim::value(if style.is_over {
+                        decor::OVER_CODE + 1
+                    } else {
+                        95
+                    }),
+                ),
                 ("strict", Value::Boolean(false)),
             ])?;
             self.mark(*row, columns.start as usize, opts)?;

@@ -52,7 +52,7 @@ struct Shown {
 }
 
 /// The options that affect how removed lines look.
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 10] = [
     "diff",
     "foldcolumn",
     "number",
@@ -61,6 +61,7 @@ const OPTIONS: [&str; 9] = [
     "signcolumn",
     "statuscolumn",
     "tabstop",
+    "termguicolors",
     "wrap",
 ];
 

@@ -78,7 +78,7 @@ impl LineHighlights {
 }
 
 /// Returns Neovim's id of a group.
-fn number(group: Group) -> mlua::Result<u16> {
+pub fn number(group: Group) -> mlua::Result<u16> {
     let is_this = |known: &&(Group, u16)| std::ptr::eq(known.0, group);
     let known = NUMBERS.with_borrow(|all| all.iter().find(is_this).map(|known| known.1));
     if let Some(number) = known {

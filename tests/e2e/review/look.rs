@@ -314,3 +314,25 @@ fn what_is_decided_about_has_colours_without_termguicolors() {
     assert_eq!(plain, json!([]));
     nvim.quit();
 }
+
+#[test]
+fn without_termguicolors_an_added_line_has_its_own_colours_also_in_its_code() {
+    let nvim = reviewed_in(Project::new(), OLD, NEW);
+    let code = "local space = vim.api.nvim_create_namespace('code')
+        vim.api.nvim_buf_set_extmark(0, space, 1, 0,
+          { end_col = 3, hl_group = 'String', priority = 125 })";
+    nvim.lua(code, ());
+    for (set, group) in [("", "String"), ("no", "Diff"), ("", "String")] {
+        nvim.keys(&format!(":set {set}termguicolors<CR>"));
+        nvim.wait(group, || {
+            let groups = nvim.drawn().groups_of("TWO");
+            let is_last = |all: &String| {
+                all.rsplit('+')
+                    .next()
+                    .is_some_and(|last| last.starts_with(group))
+            };
+            !groups.is_empty() && groups.iter().all(is_last)
+        });
+    }
+    nvim.quit();
+}
