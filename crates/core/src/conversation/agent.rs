@@ -69,6 +69,12 @@ impl Agent {
         self.info.as_ref()
     }
 
+    /// Returns whether a new session is being created.
+    pub(super) fn creates_session(&self) -> bool {
+        let creates = |call: &Call| matches!(call, Call::NewSession(_));
+        self.pending.values().any(creates)
+    }
+
     #[cfg(test)]
     pub(crate) fn pending(&self) -> &BTreeMap<u64, Call> {
         &self.pending

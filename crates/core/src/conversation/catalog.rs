@@ -216,6 +216,7 @@ impl Conversation {
             *call = Call::Orphan(call.method(), session);
             let line = rpc::notification(client::CANCEL_REQUEST, client::cancel_request(id));
             fx.push(Effect::Host(HostEffect::Send { agent, line }));
+            self.release_permissions(agent, fx);
         }
     }
 

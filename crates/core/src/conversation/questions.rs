@@ -4,7 +4,7 @@
 //! an agent that is leaving.
 
 use crate::conversation::Conversation;
-use crate::conversation::agent::{Call, EARLY_UPDATES, PermissionRequest};
+use crate::conversation::agent::{Agent, Call, EARLY_UPDATES, PermissionRequest};
 use crate::questions::Question;
 use crate::render::toolcall::ToolCall;
 use crate::spine::asker::unknown_session;
@@ -30,11 +30,9 @@ impl Conversation {
         asked: PermissionRequest,
         fx: &mut Effects,
     ) {
-        let creating = |call: &Call| matches!(call, Call::NewSession(_));
         match self.agents.get_mut(&agent) {
             Some(state)
-                if state.pending.values().any(creating)
-                    && state.early_permissions.len() < EARLY_UPDATES =>
+                if state.creates_session() && state.early_permissions.len() < EARLY_UPDATES =>
             {
                 state.early_permissions.push(asked);
             }
@@ -58,6 +56,14 @@ impl Conversation {
             let held = &mut state.early_permissions;
             held.extract_if(.., |asked| asked.request == *id).count() > 0
         })
+    }
+
+    /// Cancels the permissions that are held, unless the session they wait for may still come.
+    pub(super) fn release_permissions(&mut self, agent: AgentKey, fx: &mut Effects) {
+        let state = self.agents.get(&agent);
+        if !state.is_some_and(Agent::creates_session) {
+            self.cancel_early_permissions(agent, fx);
+        }
     }
 
     /// Cancels the permissions that are held.

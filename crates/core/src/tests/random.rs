@@ -1053,3 +1053,20 @@ fn what_a_write_replaced_has_the_report_that_comes_after_it() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_permission_held_for_a_session_that_is_given_up_is_answered() {
+    let steps = [
+        Step::User("stop"),
+        Step::Agents,
+        Step::User("open old"),
+        Step::User("open"),
+        Step::Agents,
+        Step::Answer(0, 2),
+        Step::Answer(0, 3),
+        Step::Terminal("create", 1),
+        Step::Ask(0, "t1"),
+        Step::Time,
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
