@@ -1070,3 +1070,18 @@ fn a_permission_held_for_a_session_that_is_given_up_is_answered() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn what_the_agent_wrote_before_another_authors_change_is_listed_in_a_buffer_with_both() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Answer(0, 0),
+        Step::Check,
+        Step::Foreign(0, 0),
+        Step::Buffer(0, "open"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -76,10 +76,18 @@ impl Changes {
         if !take.is_report {
             return;
         }
-        let Cut { last, save, end } = self.unreported.cut(&take.change, &mut take.read);
-        let path = take.change.path.clone();
+        let cut = self
+            .unreported
+            .cut(&take.change, take.in_turn_of, &mut take.read);
+        let Cut {
+            last,
+            save,
+            end,
+            by,
+        } = cut;
+        take.in_turn_of = take.in_turn_of.or(by);
         if save.is_some() {
-            self.unreported.told(&path, None);
+            self.unreported.saved(&take.change.path);
         }
         if let Some(last) = last {
             take.save = save.or(take.save.take());
@@ -92,8 +100,9 @@ impl Changes {
             }
             take.change.before = last;
         }
-        let before = take.by.is_some().then(|| take.change.before.clone());
-        self.unreported.told(&path, before);
+        if let Some(by) = take.by {
+            self.unreported.told(&take.change, by);
+        }
     }
 }
 
@@ -159,7 +168,7 @@ impl Workspace {
         left.retain(|change| {
             let is_turns = self.agent_at(&change.path).is_some();
             if !is_turns {
-                self.changes.unreported.cut(change, &mut Vec::new());
+                self.changes.unreported.cut(change, None, &mut Vec::new());
             }
             is_turns
         });

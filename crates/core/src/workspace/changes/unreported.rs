@@ -7,9 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::spine::ids::SessionKey;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Body, FileChange, FileState};
+use crate::text::diff::merge;
 
 /// The number of versions of a file that are remembered.
 const MAX_VERSIONS: usize = 100;
@@ -19,9 +21,10 @@ const MAX_VERSIONS: usize = 100;
 struct Version {
     state: FileState,
     how: How,
-    /// The state before the agent's changes that led to a version that was read, and were reported
-    /// since.
-    since: Option<FileState>,
+    /// The agent's changes that a version that was read has, and that were reported since.
+    told: Vec<FileChange>,
+    /// The session of the last of them.
+    by: Option<SessionKey>,
     /// The first checkpoint that was asked for since.
     until: Option<Token<CheckpointTaken>>,
 }
@@ -54,11 +57,35 @@ pub(super) struct Cut {
     pub save: Option<FileState>,
     /// How the version that the report ends with came to be known.
     pub end: Option<How>,
+    /// The session whose agent's earlier reports led to a version that was read.
+    pub by: Option<SessionKey>,
 }
 
 impl Version {
     fn is(&self, state: &FileState) -> bool {
         self.state.stamp.is_some() && self.state.stamp == state.stamp
+    }
+
+    /// Returns the agent's part of what led to this version: all that did, or the changes that were
+    /// reported. The mode is that of the report's beginning.
+    fn agents_part(&self, begin: &FileState) -> Option<FileChange> {
+        let after = FileState {
+            mode: begin.mode,
+            ..self.state.clone()
+        };
+        let first = self.told.first()?;
+        let before = match &self.told[..] {
+            [one] if one.after.text() == after.text() => None,
+            all => without(&after, all),
+        };
+        let before = before.unwrap_or_else(|| first.before.clone());
+        let path = first.path.clone();
+        (before != after).then_some(FileChange {
+            path,
+            from: None,
+            before,
+            after,
+        })
     }
 
     /// Returns whether this version was on disk before another one, as far as their times tell.
@@ -82,7 +109,8 @@ impl Unreported {
         let version = Version {
             state,
             how,
-            since: None,
+            told: Vec::new(),
+            by: None,
             until: None,
         };
         versions.insert(at, version);
@@ -125,9 +153,9 @@ impl Unreported {
                 body: Body::Unreadable("its change was not reported".to_owned()),
                 ..versions[last].state.clone()
             };
-            let before = match &versions[first].since {
+            let before = match versions[first].told.first() {
                 // What it has is to be reported with it.
-                Some(since) => since.clone(),
+                Some(told) => told.before.clone(),
                 None => versions.remove(first).state,
             };
             left.push(FileChange {
@@ -145,20 +173,41 @@ impl Unreported {
         self.files.retain(|path, _| !path.starts_with(root));
     }
 
-    /// Notes the state before an agent's report that has been cut, or that there is another author's
-    /// change (`None`): a version that was read after it has it, too.
-    pub fn told(&mut self, path: &Path, before: Option<FileState>) {
-        let versions = self.files.get_mut(path);
-        let next = versions.and_then(|versions| versions.first_mut());
-        let Some(next) = next.filter(|next| next.how == How::Read) else {
+    /// Notes a report of an agent's change that has been cut: a version that was read after it has it,
+    /// too.
+    pub fn told(&mut self, change: &FileChange, by: SessionKey) {
+        let Some(next) = self.next_read(&change.path) else {
             return;
         };
-        next.since = before.map(|before| next.since.take().unwrap_or(before));
+        let is_same = |told: &FileChange| is_one(&told.after, &change.after);
+        if !next.told.iter().any(is_same) {
+            add(&mut next.told, change.clone());
+            next.by = Some(by);
+        }
+    }
+
+    /// Forgets the reports of a file: the user's save has what they brought.
+    pub fn saved(&mut self, path: &Path) {
+        if let Some(next) = self.next_read(path) {
+            next.told.clear();
+        }
+    }
+
+    /// Returns the oldest version of a file, if it was read.
+    fn next_read(&mut self, path: &Path) -> Option<&mut Version> {
+        let next = self.files.get_mut(path)?.first_mut();
+        next.filter(|next| next.how == How::Read)
     }
 
     /// Cuts a report at the unreported versions, which are removed up to its end. Adds to `read` the
-    /// parts that led to a version that was read.
-    pub fn cut(&mut self, change: &FileChange, read: &mut Vec<FileChange>) -> Cut {
+    /// parts of the agent's that led to a version that was read; the report is the agent's `by`, or
+    /// another author's.
+    pub fn cut(
+        &mut self,
+        change: &FileChange,
+        by: Option<SessionKey>,
+        read: &mut Vec<FileChange>,
+    ) -> Cut {
         let Some(versions) = self.files.get_mut(&change.path) else {
             return Cut::default();
         };
@@ -167,19 +216,11 @@ impl Unreported {
         let told = versions
             .drain(..told.map_or(0, |told| told + 1))
             .next_back();
-        if let Some(Version { state, since, .. }) = told
-            && let Some(since) = since
-        {
+        let mut cut = Cut::default();
+        if let Some(version) = told {
             // Nothing between it and what was reported: that report has led to it.
-            read.push(FileChange {
-                path: change.path.clone(),
-                from: None,
-                before: since,
-                after: FileState {
-                    mode: before.mode,
-                    ..state
-                },
-            });
+            cut.by = version.by;
+            read.extend(version.agents_part(before));
         }
         let to = match versions.iter().rposition(|version| version.is(after)) {
             Some(last) => last + 1,
@@ -190,32 +231,29 @@ impl Unreported {
             let is_same = last.is(after) || after.is_text() && last.state.text() == after.text();
             is_same && !after.is_unreadable() && last.how != How::Replaced
         });
-        let mut cut = Cut {
-            end: end.map(|end| end.how),
-            ..Cut::default()
-        };
-        for Version {
-            state, how, since, ..
-        } in versions
-        {
-            let from = since.unwrap_or_else(|| cut.last.as_ref().unwrap_or(before).clone());
+        cut.end = end.map(|end| end.how);
+        for mut version in versions {
+            let from = cut.last.as_ref().unwrap_or(before);
             let state = FileState {
                 mode: before.mode,
-                ..state
+                ..version.state.clone()
             };
-            if how == How::Read && state != from {
-                // Reads with nothing between them are one change.
-                match read.last_mut().filter(|part| part.after == from) {
-                    Some(part) => part.after = state.clone(),
-                    None => read.push(FileChange {
-                        path: change.path.clone(),
-                        from: None,
-                        before: from,
-                        after: state.clone(),
-                    }),
-                }
+            if by.is_some() {
+                let part = FileChange {
+                    path: change.path.clone(),
+                    from: None,
+                    before: from.clone(),
+                    after: state.clone(),
+                };
+                add(&mut version.told, part);
             }
-            if how == How::Saved {
+            cut.by = cut.by.or(version.by);
+            if version.how == How::Read
+                && let Some(part) = version.agents_part(before)
+            {
+                add(read, part);
+            }
+            if version.how == How::Saved {
                 cut.save = Some(state.clone());
             }
             cut.last = Some(state);
@@ -227,6 +265,37 @@ impl Unreported {
     }
 }
 
+/// Returns a text without changes that led to it; `None` if one of them was no text's.
+fn without(state: &FileState, changes: &[FileChange]) -> Option<FileState> {
+    let mut text = state.text()?;
+    for change in changes.iter().rev() {
+        let is_text = |state: &FileState| state.is_text() || state.is_missing();
+        if !is_text(&change.before) || !is_text(&change.after) {
+            return None;
+        }
+        let (before, after) = (change.before.text()?, change.after.text()?);
+        text.apply_all(&merge(&after, &text, &before).edits);
+    }
+    let is_new = changes.first()?.before.is_missing() && text.is_empty();
+    (!is_new).then_some(FileState {
+        stamp: None,
+        ..FileState::of_text(text, state.format()?)
+    })
+}
+
+/// Adds a change to those before it; it is one with the last if nothing lies between them.
+fn add(changes: &mut Vec<FileChange>, change: FileChange) {
+    match changes.last_mut() {
+        Some(last) if is_one(&last.after, &change.before) => last.after = change.after,
+        _ => changes.push(change),
+    }
+}
+
+/// Returns whether two states are one version of the file.
+fn is_one(one: &FileState, other: &FileState) -> bool {
+    one.stamp == other.stamp && one.body == other.body
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,6 +305,7 @@ mod tests {
     use crate::text::format::Format;
 
     const FILE: &str = "/p/f";
+    const S: SessionKey = SessionKey(1);
 
     /// A state with this text, `at` this time.
     fn state((text, at): (&str, i64)) -> FileState {
@@ -288,7 +358,7 @@ mod tests {
     ) {
         let mut unreported = unreported(versions);
         let mut parts = Vec::new();
-        let cut = unreported.cut(&change(("a", 1), after), &mut parts);
+        let cut = unreported.cut(&change(("a", 1), after), Some(S), &mut parts);
         let parts = parts.iter();
         let parts = parts.map(|part| format!("{}>{}", line(&part.before), line(&part.after)));
         assert_eq!(parts.collect::<Vec<_>>(), read);
@@ -355,26 +425,50 @@ mod tests {
 
     #[test]
     fn a_version_that_was_read_has_the_agents_reports_since() {
-        let parts = |told: &[Option<(&str, i64)>], report: FileChange| {
+        let parts = |told: &[FileChange], report: FileChange, by: Option<SessionKey>| {
             let mut unreported = unreported(&[("c", 3, How::Read)]);
-            for before in told {
-                unreported.told(Path::new(FILE), before.map(state));
+            for change in told {
+                unreported.told(change, S);
             }
             let mut parts = Vec::new();
-            unreported.cut(&report, &mut parts);
+            unreported.cut(&report, by, &mut parts);
             let parts = parts.iter();
             let parts = parts.map(|part| format!("{}>{}", line(&part.before), line(&part.after)));
             parts.collect::<Vec<_>>().join(" ")
         };
         let (a, b, then) = (("a", 1), ("b", 2), ("x", 4));
-        assert_eq!(parts(&[], change(b, then)), "b>c");
-        assert_eq!(parts(&[Some(a)], change(b, then)), "a>c");
-        assert_eq!(parts(&[Some(a), Some(b)], change(b, then)), "a>c");
+        let (first, second) = (change(a, b), change(b, ("c", 3)));
+        assert_eq!(parts(&[], change(b, then), Some(S)), "b>c");
+        let told = [first, second];
+        assert_eq!(parts(&told[..1], change(b, then), Some(S)), "a>c");
         // It is the very file of the last report.
-        assert_eq!(parts(&[Some(a)], change(("c", 3), then)), "a>c");
-        // Another author's report.
-        assert_eq!(parts(&[Some(a), None], change(b, then)), "b>c");
-        assert_eq!(parts(&[Some(a), None, Some(b)], change(b, then)), "b>c");
+        assert_eq!(parts(&told, change(("c", 3), then), Some(S)), "a>c");
+        assert_eq!(parts(&told, change(("c", 3), then), None), "a>c");
+    }
+
+    #[test]
+    fn of_a_version_that_was_read_only_what_the_agent_wrote_is_the_agents() {
+        let lines = |(lines, at): (&str, i64)| FileState {
+            body: FileState::of_text(Text::from_lines(lines.split(' ')), Format::default()).body,
+            ..state((lines, at))
+        };
+        let report = |before, after| FileChange {
+            before: lines(before),
+            after: lines(after),
+            ..change(("", 0), ("", 0))
+        };
+        let mut unreported = Unreported::default();
+        unreported.add(Path::new(FILE), lines(("A b C", 4)), How::Read);
+        unreported.told(&report(("a b c", 1), ("A b c", 2)), S);
+        // Another author has changed the last line.
+        let mut parts = Vec::new();
+        let theirs = report(("A b c", 2), ("A b C", 4));
+        assert_eq!(unreported.cut(&theirs, None, &mut parts).by, Some(S));
+        let parts = parts
+            .iter()
+            .map(|part| (part.before.text(), part.after.text()));
+        let text = |lines: &str| Some(Text::from_lines(lines.split(' ')));
+        assert_eq!(parts.collect::<Vec<_>>(), [(text("a b C"), text("A b C"))]);
     }
 
     #[test]
@@ -396,7 +490,7 @@ mod tests {
             ..change(("", 1), ("a", 2))
         };
         let mut read = Vec::new();
-        let cut = unreported.cut(&created, &mut read);
+        let cut = unreported.cut(&created, Some(S), &mut read);
         assert_eq!(read, []);
         assert_eq!(cut.last, Some(FileState::missing()));
     }
@@ -417,7 +511,7 @@ mod tests {
             panic!("{left:?}");
         };
         assert_eq!(line(&change.before), "b");
-        let cut = unreported.cut(change, &mut Vec::new());
+        let cut = unreported.cut(change, None, &mut Vec::new());
         assert_eq!(cut.last.as_ref().map(line).as_deref(), Some("c"));
         assert_eq!(cut.end, None);
         assert_eq!(unreported.files[Path::new(FILE)].len(), 1);
