@@ -1085,3 +1085,18 @@ fn what_the_agent_wrote_before_another_authors_change_is_listed_in_a_buffer_with
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_file_written_again_with_the_same_lines_is_the_agents_in_a_buffer() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 2)]),
+        Step::Answer(0, 0),
+        Step::Check,
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "open"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -226,6 +226,11 @@ impl Unreported {
             Some(last) => last + 1,
             None => versions.partition_point(|version| version.is_before(after)),
         };
+        // A file that was written again with the same content has no report of its own.
+        let is_same = |version: &&Version| {
+            version.how == How::Read && after.is_text() && version.state.body == after.body
+        };
+        let to = to + versions.iter().skip(to).take_while(is_same).count();
         let versions: Vec<Version> = versions.drain(..to).collect();
         let end = versions.last().filter(|last| {
             let is_same = last.is(after) || after.is_text() && last.state.text() == after.text();
