@@ -1100,3 +1100,19 @@ fn a_file_written_again_with_the_same_lines_is_the_agents_in_a_buffer() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn what_the_agent_wrote_before_another_program_is_listed_after_its_next_write() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Answer(0, 0),
+        Step::Read(0, None, None),
+        Step::Check,
+        Step::Foreign(0, 0),
+        Step::Write(0, vec![]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

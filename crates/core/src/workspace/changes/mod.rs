@@ -11,7 +11,7 @@ mod takein;
 mod unreported;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
@@ -24,7 +24,7 @@ use crate::text::Text;
 use crate::text::format::Format;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
-use crate::workspace::fileops::{Intent, Kind};
+use crate::workspace::fileops::{FileOps, Intent, Kind};
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
@@ -39,9 +39,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Records a state that was read from disk before its change was reported, unless Neovim has
-    /// saved it; returns whether it is recorded.
-    pub fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
+    fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
         let is_new = !self.unreported.is_saved(real, &state);
         if is_new {
             self.unreported.add(real, state, how);
@@ -107,6 +105,27 @@ impl Changes {
 }
 
 impl Workspace {
+    /// Records a state that was read from disk before its change was reported, unless Neovim has
+    /// saved it; returns whether it is recorded. What is reported and queued has led to it.
+    pub(crate) fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
+        let stamp = state.stamp;
+        let is_new = self.changes.note_read(real, state, how);
+        let names = self.names_of(real);
+        for (change, by) in told_in(&self.fileops, &names).filter(|_| is_new) {
+            let stamps = stamp.zip(change.after.stamp);
+            if stamps.is_some_and(|(read, told)| read.is_later(&told)) {
+                self.changes.unreported.told(change, by);
+            }
+        }
+        is_new
+    }
+
+    /// Returns whether a reported change of an agent's is queued or partly applied.
+    pub(crate) fn is_agent_told(&self, path: &Path) -> bool {
+        let names = self.names_of(path);
+        told_in(&self.fileops, &names).next().is_some()
+    }
+
     /// Queues each change on disk behind the operations on its file.
     pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
         let mut lanes = BTreeMap::new();
@@ -339,6 +358,21 @@ impl Workspace {
         all.find(|(_, session)| path.starts_with(&session.folders.project))
             .map(|(key, _)| *key)
     }
+}
+
+/// Returns the reported changes of a file by agents that are queued or partly applied.
+fn told_in<'a>(
+    fileops: &'a FileOps,
+    names: &[PathBuf],
+) -> impl Iterator<Item = (&'a FileChange, SessionKey)> {
+    let all = fileops
+        .active(names)
+        .into_iter()
+        .chain(fileops.waiting(names));
+    all.filter_map(|op| match &op.intent {
+        Intent::TakeIn(change) if change.is_report => Some((&change.change, change.by?)),
+        _ => None,
+    })
 }
 
 /// Returns why the user should look at a change of this file, if git obeys it.

@@ -409,8 +409,9 @@ impl Workspace {
         let by = self.writer_of(&real, over);
         let before = before.unwrap_or_default();
         let name = self.reviews.name_of(path, &real);
-        if self.reviews.get(&name).is_none() && by.is_some() {
-            self.changes.note_read(&real, origin.clone(), How::Read);
+        let is_agents = by.is_some() || self.is_agent_told(&real);
+        if self.reviews.get(&name).is_none() && is_agents {
+            self.note_read(&real, origin.clone(), How::Read);
         }
         self.take_told(&name, &real, over);
         let review = self

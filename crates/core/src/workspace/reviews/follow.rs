@@ -74,7 +74,7 @@ impl Workspace {
             Some(_) => How::Listed,
             None => How::Read,
         };
-        let is_agents = is_read && by.is_some() && self.changes.note_read(&real, state, how);
+        let is_agents = is_read && by.is_some() && self.note_read(&real, state, how);
         // Loaded between the end of an agent's write and the report of it.
         let is_written = self
             .fileops
@@ -241,7 +241,7 @@ impl Workspace {
         if text != *review.ledger.current() {
             review.user_wrote(text);
             if by.is_some() {
-                self.changes.note_read(&disk.real, now, How::Read);
+                self.note_read(&disk.real, now, How::Read);
             }
         }
         self.reviews.touch(path);
