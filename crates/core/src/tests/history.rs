@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::screen::{ALL, Chat};
-use super::steps::{Step, can, step};
+use super::steps::{Can, Step, can, step};
 use super::story::Story;
 use super::world::{S1, World};
 use crate::conversation::history::lines;
@@ -51,12 +51,15 @@ fn check_kept(w: &mut World, session: SessionKey) {
     }
     w.settle();
     let there = w.session(session);
-    let Some(past) = w.records.past(session) else {
-        // One that is not open yet shows the record that it was opened from.
-        let kept = there
-            .history_prompt()
-            .filter(|_| there.phase(false) != Phase::Starting);
-        assert_eq!(kept, None, "nothing is kept of a session");
+    // One that has said nothing since it was opened has the record that it was opened from; if it is
+    // not open yet, there may be another one by now.
+    let shows = there
+        .history_prompt()
+        .filter(|_| there.phase(false) != Phase::Starting);
+    let opened_from = || w.records.find("bot", &there.id()?.0).map(|found| found.1);
+    let own = w.records.past(session);
+    let Some(past) = own.or_else(|| shows.and_then(|_| opened_from())) else {
+        assert_eq!(shows, None, "nothing is kept of a session");
         return;
     };
     let mut back = Transcript::default();
@@ -559,5 +562,31 @@ proptest! {
         for session in sessions {
             check_kept(&mut w, session);
         }
+    }
+}
+
+#[test]
+fn a_session_that_was_opened_from_a_record_and_says_nothing_has_that() {
+    let mut life = Story::new(Can::Load, false);
+    for step in [
+        Step::User("prompt"),
+        Step::User("close"),
+        Step::Agents,
+        Step::User("open first"),
+        Step::Agents,
+        Step::Answer(0, 2),
+        Step::Answer(0, 1),
+    ] {
+        life.live(&step);
+    }
+    let mut w = life.rests();
+    let sessions: Vec<SessionKey> = w
+        .model
+        .conversation
+        .sessions()
+        .map(|(key, _)| key)
+        .collect();
+    for session in sessions {
+        check_kept(&mut w, session);
     }
 }

@@ -71,12 +71,7 @@ impl Records {
                 answer(token, HistoryNews::Listed(kept))
             }
             HistoryOrder::Find { token, agent, id } => {
-                let kept = self.files.keys().filter_map(|name| self.kept(name));
-                let mut kept = kept.filter(|kept| kept.header.agent == agent);
-                let found = kept.find(|kept| kept.meta.id.as_ref() == Some(&id));
-                let past = found
-                    .and_then(|kept| Some((kept.name.clone(), Past::of(&self.files[&kept.name])?)));
-                answer(token, HistoryNews::Found(past))
+                answer(token, HistoryNews::Found(self.find(&agent, &id)))
             }
             HistoryOrder::Read { token, name } => {
                 let past = self.files.get(&name).and_then(|text| Past::of(text));
@@ -100,6 +95,14 @@ impl Records {
             updated: self.times.get(name).copied().unwrap_or_default(),
             session: open.map(|(session, _)| *session),
         })
+    }
+
+    /// Finds the record of an agent's session.
+    pub fn find(&self, agent: &str, id: &str) -> Option<(RecordName, Past)> {
+        let kept = self.files.keys().filter_map(|name| self.kept(name));
+        let mut kept = kept.filter(|kept| kept.header.agent == agent);
+        let found = kept.find(|kept| kept.meta.id.as_deref() == Some(id))?;
+        Some((found.name.clone(), Past::of(&self.files[&found.name])?))
     }
 
     /// Reads the record of an open session.
