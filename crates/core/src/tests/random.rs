@@ -1116,3 +1116,18 @@ fn what_the_agent_wrote_before_another_program_is_listed_after_its_next_write() 
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn a_save_of_bytes_by_the_editor_leaves_a_file_that_is_no_text() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Whole(0, "bytes"),
+        Step::Buffer(0, "open"),
+        Step::Look,
+        Step::Buffer(0, "wipe"),
+        Step::Foreign(0, 0),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

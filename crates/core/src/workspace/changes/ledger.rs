@@ -201,7 +201,8 @@ impl Workspace {
         if !stamps.is_some_and(|(save, known)| save.is_later(&known)) {
             return;
         }
-        if let Some(text) = save.text()
+        // A save of what is no text has no lines of the user's.
+        if let Some(text) = save.text().filter(|text| !text.has_nul())
             && text != *review.ledger.current()
         {
             review.user_wrote(text);
