@@ -663,3 +663,21 @@ fn a_file_that_is_a_link_for_a_moment_keeps_its_hunks() {
         }
     }
 }
+
+#[test]
+fn a_file_that_is_gone_when_its_new_mode_is_reported_is_read_again() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    w.holds(Part::Editor);
+    shell(&mut w, |disk| disk.chmods(F, 0o755));
+    w.skip();
+    w.holds(Part::Watcher);
+    shell(&mut w, |disk| disk.removes(F));
+    while w.editor_moves() {
+        w.settle();
+    }
+    assert!(!w.was_told("too fast"), "{:?}", w.log);
+    w.goes_on();
+    w.settle();
+    w.ends_turn("end_turn");
+    check_whole(&w, F, &[Whole::Deleted]);
+}

@@ -113,7 +113,8 @@ impl Workspace {
         match &op.intent {
             Intent::Write(_) | Intent::Reread { .. } | Intent::Rest | Intent::Sync => true,
             Intent::Read(_) | Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_) => !is_open,
-            Intent::TakeIn(change) => self.reads_change(change),
+            // After two tries the reported file may be gone.
+            Intent::TakeIn(change) => op.tries > 1 || self.reads_change(change),
             // The save has said what is there.
             Intent::Reapply(_) => op.tries > 0,
             Intent::Restore { .. } | Intent::MoveBack(_) | Intent::Move(_) => false,
