@@ -329,9 +329,17 @@ fn a_reject_does_not_overwrite_changes_by_others_under_the_buffer() {
     file.write_all(b"others\n").expect("it can be written");
     nvim.cmd("Acp reject all");
     wait_lines(&nvim, &lines(OLD));
-    nvim.wait_text("Not saved: somebody else has changed it on disk");
+    nvim.wait_text("Not saved: another program has changed it on disk");
+    file.write_all(OLD.as_bytes()).expect("it can be written");
     drop(file);
-    assert_eq!(nvim.project.read("a.txt"), "others\n");
+    // The buffer gets what the message announces.
+    let both = format!("others\n{OLD}");
+    wait_lines(&nvim, &lines(&both));
+    nvim.keys(":write<CR>");
+    nvim.wait("both to be saved", || {
+        nvim.lua("return vim.bo.modified", ()) == false
+    });
+    assert_eq!(nvim.project.read("a.txt"), both);
     nvim.quit();
 }
 

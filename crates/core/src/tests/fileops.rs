@@ -171,7 +171,7 @@ fn what_follows_neovims_save_on_disk_is_not_the_agents() {
     w.disk.put(F, "others\n");
     w.happens(report);
     decide(&mut w, ReviewAction::Reject);
-    assert!(w.was_told("somebody else has changed it on disk"));
+    assert!(w.was_told("another program has changed it on disk"));
     assert_eq!(w.disk.get(F).as_deref(), Some("others\n"));
     w.goes_on();
     assert_eq!(w.disk.get(F).as_deref(), Some("others\n"));

@@ -220,7 +220,7 @@ pub fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text
     }
     match document.stamp {
         Some(_) => Err(
-            "somebody else has changed it on disk, in an encoding that only the editor \
+            "another program has changed it on disk, in an encoding that only the editor \
              reads; ask the user to load it again",
         ),
         None => Ok(document.saved.clone()),

@@ -53,7 +53,9 @@ pub(crate) fn not_saved(path: &Path, why: SaveError) -> String {
     let why = match why {
         SaveError::Refused(why) => why,
         SaveError::Stale => {
-            "somebody else has changed it on disk; `:checktime` loads that".to_owned()
+            "another program has changed it on disk; its lines come into the buffer, then \
+             `:write` saves both"
+                .to_owned()
         }
     };
     format!("Not saved: {why}. ({})", path.display())
