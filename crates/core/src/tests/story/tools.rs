@@ -1,6 +1,7 @@
 //! Calls of Neovim's tools in a random story.
 
 use super::*;
+use crate::conversation::session::Phase;
 use crate::event::ToolEvent;
 use crate::spine::ids::ToolUseId;
 use crate::spine::tool::{Progress, ToolAsk, ToolResult};
@@ -9,6 +10,11 @@ impl Story {
     /// An event about the call in one of three slots.
     pub(super) fn tool(&mut self, what: &str, at: u64) {
         let session = self.session().0;
+        let found = self.w.model.conversation.session(session);
+        if found.is_some_and(|found| found.phase(false) == Phase::Starting) {
+            // An agent that still opens a session calls no tool in it.
+            return;
+        }
         let id = ToolUseId(self.tools[at as usize]);
         let arguments = match at {
             0 => json!({}),
