@@ -205,24 +205,35 @@ fn a_late_report_of_a_new_file_does_not_bring_back_what_was_rejected_since() {
 
 #[test]
 fn a_late_report_of_a_new_file_that_was_rejected_brings_nothing_into_its_buffer() {
-    let mut w = running(Place::Disk, None);
-    w.holds(Part::Watcher);
-    writes(&mut w, "1", "b\n");
-    w.shadow.looks(&mut w.disk);
-    let created = w.shadow.tells().expect("the new file");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
-    decide(&mut w, ReviewAction::Reject);
-    assert_eq!((w.disk.get(F), w.buffer(F)), (None, "\n".to_owned()));
-    w.shadow.looks(&mut w.disk);
-    let gone = w.shadow.tells().expect("the reject");
-    w.holds(Part::Disk);
-    w.happens(created);
-    w.ends_turn("end_turn");
-    w.happens(gone);
-    w.goes_on();
-    assert_eq!(w.buffer(F), "\n");
-    check_settled(&w);
-    w.skip();
+    // Its buffer is opened before or after it exists.
+    for is_first in [true, false] {
+        let mut w = running(Place::Disk, None);
+        let opens = |w: &mut World| {
+            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        };
+        w.holds(Part::Watcher);
+        if is_first {
+            opens(&mut w);
+        }
+        writes(&mut w, "1", "b\n");
+        w.shadow.looks(&mut w.disk);
+        let created = w.shadow.tells().expect("the new file");
+        if !is_first {
+            opens(&mut w);
+        }
+        decide(&mut w, ReviewAction::Reject);
+        assert_eq!((w.disk.get(F), w.buffer(F)), (None, "\n".to_owned()));
+        w.shadow.looks(&mut w.disk);
+        let gone = w.shadow.tells().expect("the reject");
+        w.holds(Part::Disk);
+        w.happens(created);
+        w.ends_turn("end_turn");
+        w.happens(gone);
+        w.goes_on();
+        assert_eq!(w.buffer(F), "\n", "{is_first}");
+        check_settled(&w);
+        w.skip();
+    }
 }
 
 /// Has the agent delete a file and bring it back with this text; the user rejects the deletion before

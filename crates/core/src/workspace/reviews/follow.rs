@@ -52,12 +52,15 @@ impl Workspace {
         let (path, real) = (document.path.clone(), document.real.clone());
         self.tracked.note(&real);
         let (text, stamp) = (document.text.clone(), document.stamp);
-        let state = FileState {
-            stamp,
-            ..FileState::of_text(text.clone(), document.state.format)
-        };
         let is_saved_known = document.saved.is_some();
         let is_new = document.stamp.is_none() && text.is_empty();
+        let state = match is_new {
+            true => FileState::missing(),
+            false => FileState {
+                stamp,
+                ..FileState::of_text(text.clone(), document.state.format)
+            },
+        };
         let is_read = (document.stamp.is_some() || is_new) && !document.state.modified;
         let was_saved = match before {
             Some(before) if before.path != path => {
