@@ -166,6 +166,10 @@ impl Replay {
         parent: Option<ToolCallId>,
         content: Content,
     ) {
+        if matches!(&content, Content::Text(text) if text.is_empty()) {
+            // It tells nothing.
+            return;
+        }
         if let Some(Item::Chunk {
             role: last_role,
             message: last_message,

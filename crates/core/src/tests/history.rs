@@ -552,32 +552,17 @@ proptest! {
         can in can(),
         steps in proptest::collection::vec(step(), 1..80),
     ) {
-        let mut life = Story::new(can, false);
-        life.live(&Step::User("prompt"));
-        for step in &steps {
-            life.live(step);
-        }
-        let mut w = life.rests();
-        let sessions: Vec<SessionKey> = w.model.conversation.sessions().map(|(key, _)| key).collect();
-        for session in sessions {
-            check_kept(&mut w, session);
-        }
+        check_lived(can, &steps);
     }
 }
 
-#[test]
-fn a_session_that_was_opened_from_a_record_and_says_nothing_has_that() {
-    let mut life = Story::new(Can::Load, false);
-    for step in [
-        Step::User("prompt"),
-        Step::User("close"),
-        Step::Agents,
-        Step::User("open first"),
-        Step::Agents,
-        Step::Answer(0, 2),
-        Step::Answer(0, 1),
-    ] {
-        life.live(&step);
+/// Checks that each session's record restores its transcript after these steps.
+#[track_caller]
+fn check_lived(can: Can, steps: &[Step]) {
+    let mut life = Story::new(can, false);
+    life.live(&Step::User("prompt"));
+    for step in steps {
+        life.live(step);
     }
     let mut w = life.rests();
     let sessions: Vec<SessionKey> = w
@@ -589,4 +574,37 @@ fn a_session_that_was_opened_from_a_record_and_says_nothing_has_that() {
     for session in sessions {
         check_kept(&mut w, session);
     }
+}
+
+#[test]
+fn a_session_that_was_opened_from_a_record_and_says_nothing_has_that() {
+    check_lived(
+        Can::Load,
+        &[
+            Step::User("close"),
+            Step::Agents,
+            Step::User("open first"),
+            Step::Agents,
+            Step::Answer(0, 2),
+            Step::Answer(0, 1),
+        ],
+    );
+}
+
+#[test]
+fn an_agent_that_tells_an_empty_text_again_has_told_nothing() {
+    check_lived(
+        Can::Load,
+        &[
+            Step::User("close"),
+            Step::User("open"),
+            Step::Agents,
+            Step::User("open first"),
+            Step::Agents,
+            Step::Agents,
+            Step::Agents,
+            Step::Chunk("agent_message_chunk", String::new()),
+            Step::Agents,
+        ],
+    );
 }
