@@ -110,31 +110,51 @@ fn a_reset_puts_an_open_buffer_back_and_keeps_what_the_user_wrote() {
     }
 }
 
+/// Where git runs while changes are under review.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Beside {
+    /// In another terminal; the file is open.
+    Buffer,
+    /// In another terminal; the file is in no buffer.
+    Disk,
+    /// By `:!`; the file is open.
+    Command,
+}
+
 #[test]
 fn stashed_changes_are_under_review_again_after_another_commit() {
-    for is_open in [true, false] {
-        let nvim = changed("echo new > b.txt");
+    for beside in [Beside::Buffer, Beside::Disk, Beside::Command] {
+        let change = "sed -i -e s/two/TWO/ -e 's/seven/SEVEN\\nmore/' a.txt; echo new > b.txt";
+        let script = Script::new().step(json!({ "shell": change }));
+        let project = Project::new().file("a.txt", OLD).file("c.txt", "c\n");
+        let nvim = start(committed(project.agent("agent", &script.done())), "a.txt");
+        turn(&nvim);
         wait_review(&nvim, 2, 3);
-        if !is_open {
-            nvim.cmd("enew | bwipeout #");
+        if beside == Beside::Disk {
+            nvim.cmd("edit c.txt | bwipeout a.txt");
         }
+        let git = |args: &[&str]| {
+            if beside == Beside::Command {
+                let user = "-c user.name=User -c user.email=user@example.org";
+                let args = args.join(" ");
+                return nvim.cmd(&format!("silent !git {user} {args}"));
+            }
+            git(&nvim.project, args);
+        };
         let lines = |text: &str| {
-            if is_open {
+            if beside != Beside::Disk {
                 wait_lines(&nvim, &text.lines().collect::<Vec<_>>());
             }
         };
-        git(&nvim.project, &["stash", "--quiet", "--include-untracked"]);
+        git(&["stash", "--quiet", "--include-untracked"]);
         lines(OLD);
         wait_review(&nvim, 0, 0);
         // As a pull does.
         let pulled = OLD.replace("four", "4");
         std::fs::write(nvim.project.path("a.txt"), &pulled).expect("it can be written");
-        git(
-            &nvim.project,
-            &["commit", "--quiet", "--all", "--message", "pulled"],
-        );
+        git(&["commit", "--quiet", "--all", "--message", "pulled"]);
         lines(&pulled);
-        git(&nvim.project, &["stash", "pop", "--quiet"]);
+        git(&["stash", "pop", "--quiet"]);
         wait_review(&nvim, 2, 3);
         nvim.cmd("Acp reject all");
         wait_file(&nvim, "a.txt", &pulled);

@@ -153,6 +153,39 @@ fn a_change_that_another_program_takes_and_brings_back_beside_other_lines_is_pen
 }
 
 #[test]
+fn a_change_of_a_file_as_a_whole_that_another_program_takes_and_brings_back_is_pending() {
+    type Does = fn(&mut super::disk::Disk);
+    let (old, deleted, other_mode) = (
+        |disk: &mut super::disk::Disk| disk.put(F, "a\nb\n"),
+        |disk: &mut super::disk::Disk| disk.removes(F),
+        |disk: &mut super::disk::Disk| disk.chmods(F, 0o755),
+    );
+    let old_mode: Does = |disk| disk.chmods(F, 0o644);
+    let bytes: Does = |disk| disk.set(F.into(), b"\0\x01".to_vec());
+    let changes: [(Does, Does); 3] = [(deleted, old), (other_mode, old_mode), (bytes, old)];
+    for (agents, back) in changes {
+        let mut w = running(Place::Disk, Some("a\nb\n"));
+        shell(&mut w, agents);
+        w.ends_turn("end_turn");
+        let whole = |w: &World| {
+            let review = w.model.workspace.reviews().get(Path::new(F));
+            review.expect("a review").whole()
+        };
+        let pending = whole(&w);
+        assert!(!pending.is_empty());
+        // As `git stash` and `git stash pop` do, each seen.
+        shell(&mut w, back);
+        check_settled(&w);
+        shell(&mut w, agents);
+        assert_eq!(whole(&w), pending);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+        assert_ne!(mode(&w), Some(0o755));
+        check_settled(&w);
+    }
+}
+
+#[test]
 fn a_deletion_can_be_rejected_or_accepted() {
     for place in PLACES {
         let deleted = || {

@@ -62,6 +62,8 @@ pub struct Review {
     mark: Mark,
     history: History,
     away: Away,
+    /// The state before another program's edits that are being made.
+    others_since: Option<Track>,
     /// Bytes added since the history last remembered a state.
     bytes: usize,
 }
@@ -77,6 +79,7 @@ impl Review {
             hunks: Vec::new(),
             history: History::default(),
             away: Away::default(),
+            others_since: None,
             bytes: 0,
         };
         review.settle(Cause::Whole);

@@ -22,10 +22,21 @@ const MANY: usize = 1000;
 pub(super) struct Away(HashSet<u64>);
 
 impl Review {
-    /// Applies an edit of the lines by another program.
+    /// Applies an edit of the lines by another program, possibly one of several.
     pub fn others_edited(&mut self, edit: &LineEdit) {
-        let edits = self.refined(edit);
-        self.others_edits(&edits, None);
+        if self.others_since.is_none() {
+            self.others_since = Some(self.track.clone());
+        }
+        self.user_edited(edit);
+    }
+
+    /// Marks the edits reported by [`Review::others_edited`] as complete.
+    pub fn others_done(&mut self) {
+        if let Some(before) = self.others_since.take() {
+            let edits = diff(&before.current, &self.track.current);
+            self.others_made(&before, &edits, true);
+        }
+        self.history.keep();
     }
 
     /// Replaces the lines by those of another program.
@@ -51,37 +62,43 @@ impl Review {
     /// them, if it is known.
     fn others_edits(&mut self, edits: &[LineEdit], base: Option<Text>) {
         let before = self.track.clone();
+        let is_recalled = self.user_edits(edits);
+        if let Some(base) = base.filter(|base| !is_recalled && *base != self.track.base) {
+            self.rebase(base);
+        }
+        self.others_made(&before, edits, !is_recalled);
+    }
+
+    /// Notes the changes that another program's edits, which led from `before` to the present, have
+    /// taken away; if `is_new`, those that they have brought back are pending again.
+    fn others_made(&mut self, before: &Track, edits: &[LineEdit], is_new: bool) {
         let mut grown = 0;
         let mut back = Vec::new();
         for edit in edits {
             let start = edit.start.saturating_add_signed(grown);
             grown += edit.lines.len() as isize - edit.removed as isize;
             let old = edit.start..edit.start + edit.removed;
-            if self.is_away(old.clone(), &edit.lines) {
+            if is_new && self.is_away(&before.current, old.clone(), &edit.lines) {
                 back.push(LineEdit {
                     start,
                     removed: edit.lines.len(),
-                    lines: self.track.current.to_lines(old),
+                    lines: before.current.to_lines(old),
                 });
             }
         }
-        if !self.user_edits(edits) {
-            if let Some(base) = base.filter(|base| *base != self.track.base) {
-                self.rebase(base);
-            }
-            self.give_back(&back);
-        }
-        let (taken, there) = different(&before, &self.track);
-        self.away.0.extend(keys(&before, taken));
+        self.give_back(&back);
+        let (taken, there) = different(before, &self.track);
+        self.away.0.extend(keys(before, taken));
         for there in keys(&self.track, there) {
             self.away.0.remove(&there);
         }
     }
 
-    /// Returns whether these lines in place of some rows are a change that was taken away.
-    fn is_away(&self, rows: Range<usize>, new: &[String]) -> bool {
+    /// Returns whether these lines in place of some rows of a text are a change that was taken
+    /// away.
+    fn is_away(&self, text: &Text, rows: Range<usize>, new: &[String]) -> bool {
         let away = &self.away.0;
-        !away.is_empty() && away.contains(&key(&self.track.current, rows, new))
+        !away.is_empty() && away.contains(&key(text, rows, new))
     }
 
     /// Makes changes pending again; the edits, from the top down, would take them away.
@@ -262,8 +279,20 @@ mod tests {
             for &without in without.iter().chain([&now]) {
                 whole.others_wrote(text(without));
                 for edit in diff(edited.current(), &text(without)).iter().rev() {
-                    edited.others_edited(edit);
+                    // As Neovim reports it: what is replaced, and then what is added.
+                    let both = edit.removed.min(edit.lines.len());
+                    let (lines, more) = edit.lines.split_at(both);
+                    edited.others_edited(&LineEdit {
+                        lines: lines.to_vec(),
+                        ..edit.clone()
+                    });
+                    edited.others_edited(&LineEdit {
+                        start: edit.start + both,
+                        removed: 0,
+                        lines: more.to_vec(),
+                    });
                 }
+                edited.others_done();
                 holds(&edited);
             }
             for review in [whole, edited] {
@@ -293,6 +322,21 @@ mod tests {
             &[base, other, "a B c D e f g"],
             "a B c D e F g",
             &["b>B", "f>F"],
+        );
+        // More lines than before, and fewer.
+        check(
+            "a b c",
+            "a B1 B2 c",
+            &["a b c", "0 a b c"],
+            "0 a B1 B2 c",
+            &["b>B1 B2"],
+        );
+        check(
+            "a b1 b2 c",
+            "a B c",
+            &["a b1 b2 c", "0 a b1 b2 c"],
+            "0 a B c",
+            &["b1 b2>B"],
         );
         // Above and below other lines; lines that were added, and removed.
         check(

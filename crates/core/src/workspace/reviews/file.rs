@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::turns::TurnReview;
+use super::whole::Away;
 use crate::spine::event::{DiskFile, DiskText, Stamp};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
@@ -39,6 +40,8 @@ pub struct FileReview {
     pub(super) repository: Option<Committed>,
     /// Another program has changed the file since an earlier Neovim left this review.
     pub(super) is_changed_since: bool,
+    /// What another program has taken away of the agent's, apart from the lines.
+    pub(super) away: Option<Away>,
     /// The user was told of a change on disk whose lines were only offered; later ones are told of
     /// after all of them are decided.
     is_offer_told: bool,
@@ -82,6 +85,7 @@ impl FileReview {
             from: None,
             repository: None,
             is_changed_since: false,
+            away: None,
             is_offer_told: false,
             rejected: Vec::new(),
             rejected_whole: Vec::new(),
@@ -101,6 +105,7 @@ impl FileReview {
         self.origin = FileState { mode, ..origin };
         self.now = self.origin.clone();
         self.from = None;
+        self.away = None;
         self.ledger.begin();
     }
 
@@ -233,6 +238,22 @@ impl FileReview {
             turn.ledger.others_edited(edit);
         }
         self.ledger.others_edited(edit);
+    }
+
+    /// Marks another program's edits as complete.
+    pub fn others_done(&mut self) {
+        for turn in &mut self.turns {
+            turn.ledger.others_done();
+        }
+        self.ledger.others_done();
+    }
+
+    /// Replaces the whole text with what stands in a buffer.
+    pub fn text_left(&mut self, text: &Text) {
+        for turn in &mut self.turns {
+            turn.ledger.others_left(text);
+        }
+        self.ledger.others_left(text);
     }
 
     /// Marks the agent's edits as complete (see [`Review::agent_done`]).

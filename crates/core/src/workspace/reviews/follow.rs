@@ -117,7 +117,7 @@ impl Workspace {
         match before {
             _ if *review.ledger.current() == text => {}
             Some(before) => review.agent_wrote_over(&before, text, is_agents),
-            None => review.user_wrote(text),
+            None => review.text_left(&text),
         }
     }
 
@@ -189,7 +189,8 @@ impl Workspace {
         {
             match author {
                 Author::Agent(_) => review.agent_done(),
-                Author::Others | Author::Decision => review.decision_done(),
+                Author::Others => review.others_done(),
+                Author::Decision => review.decision_done(),
             }
         }
     }

@@ -86,6 +86,23 @@ impl FileState {
     }
 }
 
+/// A change of a file as a whole that another program has taken away: the accepted state and the
+/// agent's.
+#[derive(Debug)]
+pub(super) struct Away {
+    origin: FileState,
+    now: FileState,
+}
+
+impl Away {
+    /// Returns whether a state is the agent's. Of a new text file the ledger knows the lines.
+    fn is_back(&self, after: &FileState) -> bool {
+        let is_new_text =
+            self.origin.is_missing() && after.text().is_some_and(|text| !text.is_empty());
+        !is_new_text && self.now.is_like(after)
+    }
+}
+
 impl FileReview {
     /// Returns whether the agent created the file: rejecting all of it deletes it.
     pub fn is_created(&self) -> bool {
@@ -115,7 +132,9 @@ impl FileReview {
     /// Returns the changes of the file as a whole.
     pub fn whole(&self) -> Vec<Whole> {
         let texts = (self.ledger.base(), self.ledger.current());
-        between(&self.origin, &self.now, texts, self.from.as_deref())
+        // While another program has moved it back, it is where it was.
+        let from = self.from.as_deref().filter(|from| *from != self.real);
+        between(&self.origin, &self.now, texts, from)
     }
 
     /// Records rejected changes of the file as a whole, to be reported to the agent once they are
@@ -151,8 +170,25 @@ impl FileReview {
         })
     }
 
-    /// Records a state left by the user or another program; its changes are not the agent's.
+    /// Records a state left by the user or another program; its changes are not the agent's, unless
+    /// they bring back what another program has taken away of the agent's.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
+        let pending = (!self.whole().is_empty()).then(|| Away {
+            origin: self.origin.clone(),
+            now: self.now.clone(),
+        });
+        let away = self.away.take_if(|away| away.is_back(&after));
+        if let Some(Away { origin, .. }) = away.filter(|_| pending.is_none()) {
+            (self.origin, self.now) = (origin, after);
+            return;
+        }
+        self.others_took(before, after);
+        if self.whole().is_empty() && pending.is_some() {
+            self.away = pending;
+        }
+    }
+
+    fn others_took(&mut self, before: &FileState, after: FileState) {
         // A mode that is already recorded was set by this client.
         if before.has_other_mode(&after) && self.now.mode != after.mode {
             self.origin.mode = after.mode;
