@@ -24,7 +24,8 @@ use acp_core::spine::event::{EditDone, EditError, SaveError, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
-use acp_core::text::{LineEdit, moved};
+use acp_core::text::format::Format;
+use acp_core::text::{LineEdit, Text, moved};
 
 /// An edit, as the core requests it.
 #[derive(Debug)]
@@ -38,6 +39,9 @@ pub struct Edit {
 
 /// Delay before a change of text is tried again after the text was locked.
 pub(super) const LOCKED: Duration = Duration::from_millis(20);
+
+/// The size up to which a file is compared with its buffer, in bytes.
+const MAX_COMPARED: u64 = 16 << 20;
 
 /// The edits that wait until the user's keys refer to no lines of their buffers.
 #[derive(Default)]
@@ -213,6 +217,11 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
             outside::take_over(buf, stamp, is_clean, format).map(Some)
         });
     }
+    let known = match edit.save {
+        Save::OverIfClean(stamp) if !was_modified => written_again(buf, stamp)?,
+        Save::Over(stamp) => stamp,
+        _ => None,
+    };
     apply(buf, &edit.edits)?;
     match edit.save {
         Save::No | Save::Merged { .. } => Ok(None),
@@ -221,8 +230,24 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
             Ok(None)
         }
         Save::OverIfClean(_) if was_modified => Ok(None),
-        Save::Over(stamp) | Save::OverIfClean(stamp) => Ok(Some(save(buf, stamp))),
+        Save::Over(_) | Save::OverIfClean(_) => Ok(Some(save(buf, known))),
     }
+}
+
+/// Returns the stamp under which an unmodified buffer's file is known; if that was written again with
+/// the content of the buffer (`touch`, `git stash pop`), which nobody reports, its present one.
+fn written_again(buf: i32, known: Option<Stamp>) -> mlua::Result<Option<Stamp>> {
+    let now = documents::stamp(buf)?;
+    let is_other = |now: &Stamp| Some(*now) != known && now.bytes <= MAX_COMPARED;
+    let Some(now) = now.filter(|now| known.is_some() && is_other(now)) else {
+        return Ok(known);
+    };
+    let name: String = api("nvim_buf_get_name", buf)?;
+    let is_same = match std::fs::read(name) {
+        Ok(bytes) => Format::decode(&bytes).1 == Text::from_lines(buffer::lines(buf)?),
+        Err(_) => false,
+    };
+    Ok(if is_same { Some(now) } else { known })
 }
 
 /// Applies edits as one undo step; marks, folds and views stay with their lines.

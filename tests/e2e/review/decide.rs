@@ -344,6 +344,24 @@ fn a_reject_does_not_overwrite_changes_by_others_under_the_buffer() {
 }
 
 #[test]
+fn a_reject_is_saved_over_a_file_that_was_written_again_with_the_same_content() {
+    let nvim = reviewed(OLD, NEW);
+    let path = nvim.project.path("a.txt");
+    touch(&path, NEW);
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", OLD);
+    nvim.wait("the save", || {
+        nvim.lua("return vim.bo.modified", ()) == false
+    });
+    assert!(
+        !nvim.messages().contains("Not saved"),
+        "{}",
+        nvim.messages()
+    );
+    nvim.quit();
+}
+
+#[test]
 fn all_means_every_file() {
     let script = Script::new()
         .writes("a.txt", NEW)
