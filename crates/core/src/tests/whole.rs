@@ -128,6 +128,15 @@ fn a_created_file_that_another_program_takes_and_brings_back_is_deleted_by_rejec
     reject(&mut w);
     assert_eq!(disk(&w), None);
     check_settled(&w);
+    // Another new file in its place is not the agent's.
+    let mut w = running(Place::Disk, None);
+    shell(&mut w, |disk| disk.put(F, "new\nlines\n"));
+    w.ends_turn("end_turn");
+    for text in ["", "mine\n"] {
+        shell(&mut w, |disk| disk.removes(F));
+        shell(&mut w, |disk| disk.put(F, text));
+        check_settled(&w);
+    }
 }
 
 #[test]

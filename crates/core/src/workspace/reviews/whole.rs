@@ -95,11 +95,10 @@ pub(super) struct Away {
 }
 
 impl Away {
-    /// Returns whether a state is the agent's. Of a new text file the ledger knows the lines.
+    /// Returns whether a state is the agent's; a new file has to have the same text.
     fn is_back(&self, after: &FileState) -> bool {
-        let is_new_text =
-            self.origin.is_missing() && after.text().is_some_and(|text| !text.is_empty());
-        !is_new_text && self.now.is_like(after)
+        let is_same = !self.origin.is_missing() || self.now.text() == after.text();
+        is_same && self.now.is_like(after)
     }
 }
 
