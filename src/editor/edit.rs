@@ -238,8 +238,11 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
 /// the content of the buffer (`touch`, `git stash pop`), which nobody reports, its present one.
 fn written_again(buf: i32, known: Option<Stamp>) -> mlua::Result<Option<Stamp>> {
     let now = documents::stamp(buf)?;
-    let is_other = |now: &Stamp| Some(*now) != known && now.bytes <= MAX_COMPARED;
-    let Some(now) = now.filter(|now| known.is_some() && is_other(now)) else {
+    // Other line ends, for one, are another size.
+    let is_again = |(now, known): &(Stamp, Stamp)| {
+        now != known && now.bytes == known.bytes && now.bytes <= MAX_COMPARED
+    };
+    let Some((now, _)) = now.zip(known).filter(is_again) else {
         return Ok(known);
     };
     let name: String = api("nvim_buf_get_name", buf)?;

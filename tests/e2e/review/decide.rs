@@ -362,6 +362,22 @@ fn a_reject_is_saved_over_a_file_that_was_written_again_with_the_same_content() 
 }
 
 #[test]
+fn a_reject_is_not_saved_over_other_line_ends() {
+    let nvim = reviewed(OLD, NEW);
+    let theirs = NEW.replace('\n', "\r\n");
+    let path = nvim.project.path("a.txt");
+    // While the file is held open for writing, it is not merged.
+    let mut file = std::fs::File::create(&path).expect("it can be written");
+    file.write_all(theirs.as_bytes())
+        .expect("it can be written");
+    nvim.cmd("Acp reject all");
+    wait_lines(&nvim, &lines(OLD));
+    nvim.wait_text("Not saved: another program has changed it on disk");
+    assert_eq!(nvim.project.read("a.txt"), theirs);
+    nvim.quit();
+}
+
+#[test]
 fn all_means_every_file() {
     let script = Script::new()
         .writes("a.txt", NEW)

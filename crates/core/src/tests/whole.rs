@@ -171,9 +171,15 @@ fn a_change_of_a_file_as_a_whole_that_another_program_takes_and_brings_back_is_p
     );
     let old_mode: Does = |disk| disk.chmods(F, 0o644);
     let bytes: Does = |disk| disk.set(F.into(), b"\0\x01".to_vec());
-    let changes: [(Does, Does); 3] = [(deleted, old), (other_mode, old_mode), (bytes, old)];
-    for (agents, back) in changes {
-        let mut w = running(Place::Disk, Some("a\nb\n"));
+    // A buffer keeps its text when another program deletes the file, or leaves bytes in it.
+    let changes: [(Place, Does, Does); 4] = [
+        (Place::Disk, deleted, old),
+        (Place::Disk, bytes, old),
+        (Place::Disk, other_mode, old_mode),
+        (Place::Buffer, other_mode, old_mode),
+    ];
+    for (place, agents, back) in changes {
+        let mut w = running(place, Some("a\nb\n"));
         shell(&mut w, agents);
         w.ends_turn("end_turn");
         let whole = |w: &World| {
