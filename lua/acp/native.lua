@@ -52,7 +52,7 @@ local M = {}
 ---@field terminal_open fun(id: integer)
 ---@field permission_list fun(): acp.Permission[]
 ---@field permission_answer fun(id: integer, option: string)
----@field permission_focus fun()
+---@field permission_focus fun(session?: integer)
 ---@field elicitation_list fun(): acp.Elicitation[]
 ---@field elicitation_answer fun(id: integer, action: acp.ElicitationAction, content: table?)
 ---@field tools_define fun(tools: acp.native.Tool[]): {name: string, why: string}[] The rejected ones.

@@ -260,9 +260,11 @@ local keys = {
     end,
   },
   answer = {
-    desc = "Goes to the question that waits",
+    desc = "Goes to the session's question",
     run = function()
-      require("acp.native").load().permission_focus()
+      local item = here()
+      local status = item and item.status
+      require("acp.native").load().permission_focus(status and status.session)
     end,
   },
   cancel = {

@@ -84,10 +84,7 @@ fn the_list_shows_what_each_session_does_while_it_is_open() {
     std::fs::write(nvim.project.root().join("on"), "").unwrap();
     wait_listed(&nvim, "waiting for you");
     let lines = wait_listed(&nvim, "1 hunk");
-    assert_eq!(
-        first(&lines),
-        "scripted waiting for you 1 hunk 0.12 USD session 1"
-    );
+    assert_eq!(first(&lines), "scripted waiting for you 1 hunk 0.12 USD go");
     assert_eq!(talk::here(&nvim), "acp-sessions");
     nvim.wait_text("scripted asks for permission");
     nvim.keys("a");
@@ -128,6 +125,62 @@ fn a_session_that_waits_comes_before_one_that_works() {
     nvim.keys("j<CR>");
     nvim.wait("the chat", || talk::status(&nvim)["agent"] == "busy");
     assert_eq!(talk::here(&nvim), "acp-input");
+}
+
+/// Starts two sessions that both ask, and waits until the first one's question is shown.
+fn two_questions() -> Nvim {
+    let asks = |what: &str| {
+        format!(
+            r#"{{"expect":"session/prompt","as":"p"}}
+{{"permission":{{"toolCallId":"t","title":"{what}"}},"as":"q"}}
+{{"await":"q","choice":"allow_once"}}
+{{"end":"p"}}"#
+        )
+    };
+    let project = super::harness::Project::new()
+        .agent("first", &asks("rm one"))
+        .agent("second", &asks("rm two"));
+    let nvim = project.size(120, 40).start();
+    for (agent, prompt) in [("first", "tidy up"), ("second", "start anew\nwith all")] {
+        nvim.cmd(&format!("AcpChat {agent}"));
+        talk::prompt(&nvim, prompt);
+        nvim.wait("the question", || talk::status(&nvim)["phase"] == "waiting");
+    }
+    nvim.wait_text("first asks for permission");
+    let lines = list(&nvim, "second  waiting for you");
+    assert!(lines[0].ends_with("  tidy up"), "{lines:?}");
+    assert!(lines[1].ends_with("  start anew"), "{lines:?}");
+    nvim
+}
+
+#[test]
+fn the_key_goes_to_the_question_of_the_session_under_the_cursor() {
+    let nvim = two_questions();
+    nvim.keys("ja");
+    nvim.wait("the question", || talk::here(&nvim) == "acp-permission");
+    nvim.wait_text("second asks for permission");
+    nvim.keys("1");
+    wait_listed(&nvim, "second  done");
+    nvim.wait_text("first asks for permission");
+    assert_eq!(talk::here(&nvim), "acp-sessions");
+    // The other session has no question: the key goes to the one on the screen.
+    nvim.keys("a");
+    nvim.wait("the question", || talk::here(&nvim) == "acp-permission");
+    nvim.keys("1");
+    wait_listed(&nvim, "first   done");
+    nvim.quit();
+}
+
+#[test]
+fn a_session_that_is_opened_shows_its_question_first() {
+    let nvim = two_questions();
+    nvim.keys("j<CR>");
+    nvim.wait_text("second asks for permission");
+    assert_eq!(talk::here(&nvim), "acp-input");
+    nvim.cmd("Acp permission");
+    nvim.keys("1");
+    nvim.wait_text("first asks for permission");
+    nvim.quit();
 }
 
 #[test]

@@ -306,6 +306,7 @@ fn view_event(model: &mut Model, event: ViewEvent, fx: &mut Effects) {
             }
         }
         ViewEvent::ChatSeen { session, rows } => model.chat_seen(session, rows),
+        ViewEvent::QuestionWanted { session } => model.questions.bring_session_forward(session),
         ViewEvent::FoldsWanted { session } => model.view.want_folds(session),
         ViewEvent::Highlighted { token, result } => model.highlighted(token, result),
     }

@@ -24,7 +24,7 @@ use super::{decor, nvim, question};
 use acp::PermissionOption;
 use acp_core::event::Event;
 use acp_core::questions::Answer;
-use acp_core::spine::ids::QuestionId;
+use acp_core::spine::ids::{QuestionId, SessionKey};
 use acp_core::view::snapshot::{QuestionContent, QuestionInfo, option_kind};
 pub use reviews::{review, review_rows};
 
@@ -75,8 +75,12 @@ fn permissions(module: &Table) -> mlua::Result<()> {
             Ok(())
         })?,
     )?;
-    let focus = |()| {
-        if !question::focus()? {
+    let focus = |session: Option<u32>| {
+        let is_open = match session {
+            Some(session) => question::focus_in(SessionKey(session))?,
+            None => question::focus()?,
+        };
+        if !is_open {
             let text = "No question is open.";
             super::notify::notify(acp_core::spine::effect::Level::Info, text)?;
         }

@@ -7,9 +7,11 @@ use nvim_oxi::mlua::{self, Table};
 use super::sessions::meant;
 use crate::editor::guard::function;
 use crate::editor::past::wish;
+use crate::editor::state::send;
 use crate::editor::{chats, layout};
 use acp::SessionId;
 use acp_core::conversation::history::state::{Query, Source, Wish};
+use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::history::RecordName;
 use acp_core::spine::ids::SessionKey;
 
@@ -48,7 +50,11 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     };
     module.set("past_export", function("past_export", export)?)?;
     let show = |session: u32| match chats::get(SessionKey(session)) {
-        Some(_) => layout::show(SessionKey(session)),
+        Some(_) => {
+            let session = SessionKey(session);
+            send(Event::View(ViewEvent::QuestionWanted { session }));
+            layout::show(session)
+        }
         None => Err(mlua::Error::runtime("this session is closed")),
     };
     module.set("session_show", function("session_show", show)?)?;

@@ -26,8 +26,8 @@ use super::kit::float::{Frame, Rect};
 use super::kit::{buffer, defer, user, window};
 use super::notify::notify;
 use super::nvim::api;
-use super::state::send;
-use acp_core::event::{Event, SessionEvent};
+use super::state::{send, snapshot};
+use acp_core::event::{Event, SessionEvent, ViewEvent};
 use acp_core::questions::Answer;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::{QuestionId, SessionKey};
@@ -89,6 +89,8 @@ pub struct Window {
     options_shown: Option<(Rect, Vec<Line>)>,
     /// The transcript that has scrolled for the window: its window and buffer.
     lifted: Option<(i32, i32)>,
+    /// The session whose question the user goes to once it is shown, and the window they come from.
+    going: Option<(SessionKey, i32)>,
     /// The user's place before the window got the focus.
     home: Option<i32>,
     /// The question that the user has gone to: keys answer no other one.
@@ -135,6 +137,7 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
     }
     // The question that was to replace this one has been put off again.
     with(|window| window.next = None);
+    let going = with(|window| window.going.take());
     let Some(question) = question else {
         with(|window| window.question = None);
         form::forget_drafts();
@@ -166,9 +169,14 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
     }
     step::watch()?;
     draw()?;
-    match is_other {
-        true => form::go_to_first(),
-        false => Ok(()),
+    if is_other {
+        form::go_to_first()?;
+    }
+    match going {
+        Some((session, win)) if session == question.session() && win == window::here()? => {
+            defer::soon("question wanted", || focus().map(drop))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -213,6 +221,23 @@ pub fn focus() -> mlua::Result<bool> {
         window::go_to(win)?;
     }
     entered()?;
+    Ok(true)
+}
+
+/// Goes to the question of a session, or to the one on the screen if the session asks nothing;
+/// `false` when there is no question.
+pub fn focus_in(session: SessionKey) -> mlua::Result<bool> {
+    let is_shown = shown().is_some_and(|question| question.session() == session);
+    let waits = snapshot()
+        .questions
+        .iter()
+        .any(|question| question.session == session);
+    if is_shown || !waits {
+        return focus();
+    }
+    let from = window::here()?;
+    with(|window| window.going = Some((session, from)));
+    send(Event::View(ViewEvent::QuestionWanted { session }));
     Ok(true)
 }
 

@@ -178,6 +178,24 @@ impl Session {
         self.title.as_deref()
     }
 
+    /// Returns the agent's title, or the beginning of the first prompt.
+    pub fn topic(&self) -> Option<&str> {
+        let first = || {
+            let mut entries = self.transcript.entries().iter();
+            entries
+                .find_map(|entry| match entry {
+                    Entry::User(message) => message.markdown.text().lines().next(),
+                    _ => None,
+                })
+                .map(|line| {
+                    line.char_indices()
+                        .nth(TITLE)
+                        .map_or(line, |(end, _)| &line[..end])
+                })
+        };
+        self.title().or_else(first)
+    }
+
     pub fn stop_reason(&self) -> Option<&str> {
         self.stop_reason.as_deref()
     }

@@ -199,6 +199,16 @@ impl Questions {
         self.is_dirty = true;
     }
 
+    /// Shows the oldest question of a session before those of others, if one waits.
+    pub fn bring_session_forward(&mut self, session: SessionKey) {
+        let is_shown = self.front().is_some_and(|front| front.session == session);
+        let oldest = self.asked().find(|question| question.session == session);
+        let oldest = oldest.map(|question| question.id);
+        if let Some(id) = oldest.filter(|_| !is_shown) {
+            self.bring_forward(id);
+        }
+    }
+
     /// Marks the question on the screen as outdated.
     pub fn touch(&mut self) {
         self.is_dirty = true;

@@ -21,6 +21,7 @@ enum Step {
     Cancel(u32),
     Withdraw(u64),
     Forward(u64),
+    ForwardIn(u32),
     Frame,
 }
 
@@ -32,7 +33,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => session.clone().prop_map(Step::Permission),
         3 => session.clone().prop_map(Step::Form),
         4 => (number.clone(), said).prop_map(|(id, said)| Step::Answer(id, said)),
-        1 => session.prop_map(Step::Cancel),
+        1 => session.clone().prop_map(Step::Cancel),
+        1 => session.prop_map(Step::ForwardIn),
         1 => number.clone().prop_map(Step::Withdraw),
         1 => number.prop_map(Step::Forward),
         3 => Just(Step::Frame),
@@ -111,6 +113,9 @@ impl Life {
                 self.questions.withdraw(&Self::asker(*number), &mut out);
             }
             Step::Forward(id) => self.questions.bring_forward(QuestionId(*id)),
+            Step::ForwardIn(session) => {
+                self.questions.bring_session_forward(SessionKey(*session));
+            }
             Step::Frame => self.questions.show(),
         }
         self.count(out);
@@ -129,13 +134,19 @@ proptest! {
             let questions = &life.questions;
             let front = questions.front().map(|question| question.id);
             let is_open = on_screen.is_some_and(|id| questions.get(id).is_some());
-            if is_open && !matches!(step, Step::Forward(_)) {
+            if is_open && !matches!(step, Step::Forward(_) | Step::ForwardIn(_)) {
                 prop_assert_eq!(front, on_screen, "after {:?}", step);
             }
             if front != on_screen && !matches!(step, Step::Frame) {
                 prop_assert!(questions.is_dirty(), "after {:?}", step);
             }
-            if let Step::Frame | Step::Forward(_) = step {
+            if let Step::ForwardIn(session) = step
+                && questions.wait_in(SessionKey(*session))
+            {
+                let shown = questions.front().map(|question| question.session.0);
+                prop_assert_eq!(shown, Some(*session));
+            }
+            if let Step::Frame | Step::Forward(_) | Step::ForwardIn(_) = step {
                 life.questions.show();
                 on_screen = front;
             }

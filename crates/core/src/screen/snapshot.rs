@@ -15,6 +15,7 @@ use crate::questions::permission::Permission;
 use crate::questions::{Content, Question};
 use crate::render::toolview;
 use crate::spine::ids::{AgentKey, SessionKey};
+use crate::spine::oneline::OneLine;
 use crate::view::snapshot::{AgentInfo, QuestionContent, QuestionInfo, Snapshot};
 use acp::Purpose;
 
@@ -71,7 +72,9 @@ impl Model {
             review: self.workspace.reviews().counts(key),
             terminals: self.terminals.running(key),
             usage: session.usage().cloned(),
-            title: session.title().map(str::to_owned),
+            title: session
+                .topic()
+                .map(|topic| OneLine::from_words(topic).into()),
             follow: self.view.follow_mode(key),
             attached: session.labels().map(String::from).collect(),
             files: self.conversation.files_in(session.cwd()),

@@ -347,6 +347,7 @@ fn user() -> impl Strategy<Value = Step> {
         1 => Just("decline"),
         1 => Just("frame"),
         1 => Just("folds"),
+        1 => Just("go"),
         1 => Just("watch"),
         1 => Just("unwatch"),
         1 => Just("kill"),

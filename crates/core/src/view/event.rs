@@ -23,6 +23,8 @@ pub enum ViewEvent {
         session: SessionKey,
         rows: Range<usize>,
     },
+    /// The user goes to a session: show its question first.
+    QuestionWanted { session: SessionKey },
     /// A new window shows a transcript: send its folds.
     FoldsWanted { session: SessionKey },
     /// Sets whether a session's agent is followed; without `to`, toggles it.

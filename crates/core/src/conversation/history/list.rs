@@ -13,7 +13,6 @@ use crate::conversation::Conversation;
 use crate::conversation::history::state::{HistoryJob, Listing, Query};
 use crate::conversation::jobs::TimerJob;
 use crate::conversation::session::Session;
-use crate::conversation::transcript::Entry;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::AgentSpec;
@@ -155,17 +154,12 @@ impl Conversation {
 
 impl Session {
     fn listed(&self, key: SessionKey) -> PastSession {
-        let mut entries = self.transcript.entries().iter();
-        let first = entries.find_map(|entry| match entry {
-            Entry::User(message) => message.markdown.text().lines().next(),
-            _ => None,
-        });
         PastSession {
             session: Some(key),
             agent: self.spec.name.clone(),
             id: self.id.clone(),
             cwd: self.spec.cwd.clone(),
-            title: self.title.clone().or(first.map(str::to_owned)),
+            title: self.topic().map(str::to_owned),
             ..PastSession::default()
         }
     }

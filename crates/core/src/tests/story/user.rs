@@ -71,6 +71,7 @@ impl Story {
             "kill" => Event::Terminal(TerminalEvent::Kill {
                 terminal: TerminalKey(1),
             }),
+            "go" => Event::View(ViewEvent::QuestionWanted { session }),
             "folds" => Event::View(ViewEvent::FoldsWanted { session }),
             "open" => {
                 self.sessions += 1;
