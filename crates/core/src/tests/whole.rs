@@ -162,6 +162,25 @@ fn a_change_that_another_program_takes_and_brings_back_beside_other_lines_is_pen
 }
 
 #[test]
+fn a_change_is_pending_again_that_another_program_took_away_as_the_buffer_closed() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\nd\ne\n"));
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\nd\ne\n"));
+    w.ends_turn("end_turn");
+    // `git stash` is seen by what the file holds once it has no buffer.
+    w.disk.put(F, "a\nb\nc\nd\ne\n");
+    let mut wiped = Vec::new();
+    let buf = w.buf(F);
+    w.editor.wipes(buf, &mut wiped);
+    wiped.into_iter().for_each(|event| w.happens(event));
+    check_hunks(&w, &[]);
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\nD\ne\n"));
+    check_hunks(&w, &[(1, "b", "B")]);
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\nD\ne\n"));
+    check_settled(&w);
+}
+
+#[test]
 fn a_change_of_a_file_as_a_whole_that_another_program_takes_and_brings_back_is_pending() {
     type Does = fn(&mut super::disk::Disk);
     let (old, deleted, other_mode) = (

@@ -248,7 +248,7 @@ impl FileReview {
         self.ledger.others_done();
     }
 
-    /// Replaces the whole text with what stands in a buffer.
+    /// Replaces the whole text with what stands in a buffer, or in the file of one that has closed.
     pub fn text_left(&mut self, text: &Text) {
         for turn in &mut self.turns {
             turn.ledger.others_left(text);

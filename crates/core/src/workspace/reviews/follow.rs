@@ -214,8 +214,8 @@ impl Workspace {
     /// Updates a file's ledger from disk, unless the file has a buffer; `false` when the file is no
     /// longer text.
     ///
-    /// A change found here is not pending, because the user has not seen it. If it is later
-    /// reported as an agent's, it becomes pending.
+    /// A change found here is not pending, because the user has not seen it, unless another program
+    /// had taken it away before. If it is later reported as an agent's, it becomes pending.
     pub(crate) fn review_from_disk(&mut self, path: &Path, disk: DiskFile) -> bool {
         let is_open = self.documents.find(path).is_some();
         let by = self.writer_of(&disk.real, disk.stamp);
@@ -243,7 +243,7 @@ impl Workspace {
             ..now.clone()
         };
         if text != *review.ledger.current() {
-            review.user_wrote(text);
+            review.text_left(&text);
             if by.is_some() {
                 self.note_read(&disk.real, now, How::Read);
             }
