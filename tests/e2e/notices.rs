@@ -40,7 +40,7 @@ fn the_end_of_a_turn_is_announced_unless_its_chat_is_visible() {
     let answer = "local acp = require('acp')
         acp.permission.answer(acp.permission.list()[1].id, 'allow_once')";
     nvim.lua(answer, ());
-    check(&nvim, "acp.nvim: scripted (session 1) is done.");
+    check(&nvim, "acp.nvim: scripted (one) is done.");
     nvim.cmd("tabclose");
     nvim.quit();
 }
@@ -50,12 +50,9 @@ fn everything_is_announced_while_neovim_has_no_focus() {
     let nvim = start(json!({}), CANCEL);
     nvim.cmd("doautocmd FocusLost");
     talk::talk(&nvim, "one");
-    check(&nvim, "acp.nvim: scripted (session 1) is done.");
+    check(&nvim, "acp.nvim: scripted (one) is done.");
     talk::prompt(&nvim, "two");
-    check(
-        &nvim,
-        "acp.nvim: scripted (session 1) waits for your answer.",
-    );
+    check(&nvim, "acp.nvim: scripted (one) waits for your answer.");
     nvim.cmd("doautocmd FocusGained");
     // The user cancelled the turn, so its end needs no message.
     nvim.cmd("Acp cancel");
@@ -74,10 +71,7 @@ fn a_pending_form_is_announced() {
     talk::open(&nvim);
     nvim.cmd("doautocmd FocusLost");
     talk::prompt(&nvim, "one");
-    check(
-        &nvim,
-        "acp.nvim: scripted (session 1) waits for your answer.",
-    );
+    check(&nvim, "acp.nvim: scripted (one) waits for your answer.");
     nvim.cmd("doautocmd FocusGained");
     nvim.cmd("Acp cancel");
     talk::wait_phase(&nvim, "idle");
@@ -167,7 +161,7 @@ fn the_terminal_rings_and_shows_a_message_while_neovim_has_no_focus() {
     wait_ended(1);
     type_there(&nvim, FOCUS[1]);
     prompt_there(&nvim, "two");
-    let signal = "\x1b]9;Neovim: scripted (session 1) is done.\x1b\\\x07";
+    let signal = "\x1b]9;Neovim: scripted (one) is done.\x1b\\\x07";
     nvim.wait("the signal", || written(&nvim, signal) == 1);
     type_there(&nvim, FOCUS[0]);
     prompt_there(&nvim, "three");
@@ -184,7 +178,7 @@ fn in_tmux_a_desktop_message_goes_to_the_terminal_around_it() {
     let nvim = project.config("notify", notify).start();
     start_in_terminal(&nvim, json!({ "TMUX": "/tmp/tmux-0/default,1,0" }));
     prompt_there(&nvim, "one");
-    let message = "\x1b\x1b]777;notify;Neovim;scripted (session 1) is done.\x1b\x1b\\";
+    let message = "\x1b\x1b]777;notify;Neovim;scripted (one) is done.\x1b\x1b\\";
     nvim.wait("the message", || {
         written(&nvim, &format!("\x1bPtmux;{message}\x1b\\")) == 1
     });

@@ -89,8 +89,8 @@ pub struct Window {
     options_shown: Option<(Rect, Vec<Line>)>,
     /// The transcript that has scrolled for the window: its window and buffer.
     lifted: Option<(i32, i32)>,
-    /// The session whose question the user goes to once it is shown, and the window they come from.
-    going: Option<(SessionKey, i32)>,
+    /// The question that the user goes to once it is shown, and the window they come from.
+    going: Option<(QuestionId, i32)>,
     /// The user's place before the window got the focus.
     home: Option<i32>,
     /// The question that the user has gone to: keys answer no other one.
@@ -137,7 +137,6 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
     }
     // The question that was to replace this one has been put off again.
     with(|window| window.next = None);
-    let going = with(|window| window.going.take());
     let Some(question) = question else {
         with(|window| window.question = None);
         form::forget_drafts();
@@ -172,8 +171,9 @@ pub fn show(question: Option<QuestionView>) -> mlua::Result<()> {
     if is_other {
         form::go_to_first()?;
     }
+    let going = with(|window| window.going.take_if(|(id, _)| *id == question.id()));
     match going {
-        Some((session, win)) if session == question.session() && win == window::here()? => {
+        Some((_, from)) if from == window::here()? => {
             defer::soon("question wanted", || focus().map(drop))
         }
         _ => Ok(()),
@@ -228,17 +228,17 @@ pub fn focus() -> mlua::Result<bool> {
 /// `false` when there is no question.
 pub fn focus_in(session: SessionKey) -> mlua::Result<bool> {
     let is_shown = shown().is_some_and(|question| question.session() == session);
-    let waits = snapshot()
-        .questions
-        .iter()
-        .any(|question| question.session == session);
-    if is_shown || !waits {
-        return focus();
+    let open = snapshot();
+    let mut waiting = open.questions.iter();
+    match waiting.find(|question| question.session == session) {
+        Some(first) if !is_shown => {
+            let going = (QuestionId(first.id), window::here()?);
+            with(|window| window.going = Some(going));
+            send(Event::View(ViewEvent::QuestionWanted { session }));
+            Ok(true)
+        }
+        _ => focus(),
     }
-    let from = window::here()?;
-    with(|window| window.going = Some((session, from)));
-    send(Event::View(ViewEvent::QuestionWanted { session }));
-    Ok(true)
 }
 
 /// Shows the question again, wherever the user has closed it: a chat is shown.
