@@ -55,6 +55,7 @@ impl Review {
     /// Attributes the difference between two texts, of which the second was read as accepted, to the
     /// agent, and what has followed to others.
     pub fn was_agents(&mut self, before: &Text, taken: &Text) {
+        let own = merge(before, &self.alone.text, taken);
         // What was pending in the first is not accepted. If the agent is back at the first, the base
         // known for it is that of the second.
         let is_now = *before == self.track.current;
@@ -70,6 +71,7 @@ impl Review {
                 .map(|conflict| without_agents(&base, conflict));
             let mixed: Vec<LineEdit> = mixed.collect();
             base.apply_all(&mixed);
+            self.alone.text.apply_all(&own.edits);
             return self.rebase(base);
         }
         // Others have changed the agent's lines since.

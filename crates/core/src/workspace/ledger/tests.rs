@@ -227,6 +227,18 @@ fn a_line_typed_among_the_agents_is_accepted_also_if_the_agent_wrote_the_same() 
 }
 
 #[test]
+fn an_agents_line_that_was_read_first_and_is_gone_again_is_in_no_base() {
+    let mut review = Review::new(text("a b c d e f"));
+    review.agent_wrote(text("a b c 1 2 f"));
+    // Read before it is reported.
+    review.user_wrote(text("a b c 3 4 2 f"));
+    review.was_agents(&text("a b c 1 2 f"), &text("a b c 3 4 2 f"));
+    review.agent_wrote(text("a b 4 2 f"));
+    holds(&review);
+    assert_eq!(review.base(), &text("a b c d e f"));
+}
+
+#[test]
 fn an_edit_beside_a_deletion_is_the_users() {
     let wrote = || AgentWrote("a c d");
     check(
