@@ -1131,3 +1131,21 @@ fn a_save_of_bytes_by_the_editor_leaves_a_file_that_is_no_text() {
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn an_agents_change_that_a_save_replaced_as_the_buffer_closed_is_reviewed() {
+    let steps = [
+        Step::User("prompt"),
+        Step::Check,
+        Step::User("prompt"),
+        Step::Buffer(0, "open"),
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Answer(0, 1),
+        Step::Editor(1),
+        Step::Check,
+        Step::Tell,
+        Step::Buffer(0, "wipe"),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}

@@ -261,7 +261,10 @@ impl Unreported {
             if version.how == How::Saved {
                 cut.save = Some(state.clone());
             }
-            cut.last = Some(state);
+            // What only the disk has had is a beginning, not the end of a report.
+            if version.how != How::Replaced || !version.is(after) {
+                cut.last = Some(state);
+            }
         }
         if self.files.get(&change.path).is_some_and(Vec::is_empty) {
             self.files.remove(&change.path);
@@ -413,7 +416,7 @@ mod tests {
     fn what_a_save_replaced_is_nobodys_part() {
         let versions = [("o", 2, How::Replaced), ("c", 3, How::Saved)];
         check(&versions, ("c", 3), &[], Some("c"), (Some(How::Saved), 0));
-        check(&versions, ("o", 2), &[], Some("o"), (None, 1));
+        check(&versions, ("o", 2), &[], None, (None, 1));
     }
 
     #[test]
