@@ -135,6 +135,8 @@ local function show_record(item)
       return say(("The session cannot be shown: %s."):format(problem), vim.log.levels.ERROR)
     end
     show_text(text)
+    vim.bo.buftype = "nofile"
+    vim.bo.modifiable = false
     -- Short enough for one line of a small screen: a longer one would wait for a key.
     local why = "%s cannot be started (`:Acp agents`): opened read-only."
     say(why:format(item.agent), vim.log.levels.WARN)

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use nvim_oxi::mlua::{self, Value};
 
 use super::chats::{Chat, get, with};
+use super::kit::autocmd::{self, Scope};
 use super::kit::{buffer, user, window};
 use super::nvim::{self, api};
 use super::spans::LineHighlights;
@@ -53,7 +54,30 @@ fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     let buf = buffer::read_only(&name, "acp-chat")?;
     nvim::set_buf_option(buf, "formatlistpat", LIST_ITEM)?;
     super::keymaps::chat(buf, key)?;
+    // `:edit` has emptied it.
+    autocmd::on(
+        "chat read",
+        &["BufReadCmd"],
+        Scope::Buffer(buf),
+        move |_| {
+            with(|chats| {
+                if let Some(chat) = chats.by_session.get_mut(&key) {
+                    begin_anew(chat, key);
+                }
+            });
+            Ok(())
+        },
+    )?;
     Ok(buf)
+}
+
+/// Has the core send all of a transcript whose buffer is empty.
+fn begin_anew(chat: &mut Chat, key: SessionKey) {
+    (chat.life, chat.rows) = (chat.life + 1, 0);
+    chat.spans.borrow_mut().clear();
+    chat.links.borrow_mut().clear();
+    chat.seen = 0..0;
+    send(Event::View(ViewEvent::ChatEmpty { session: key }));
 }
 
 /// Creates the buffers of a session again that the user has deleted; the transcript's text comes
@@ -67,11 +91,7 @@ pub fn revive(key: SessionKey) -> mlua::Result<()> {
     if !has_transcript {
         buffer::delete(chat.transcript)?;
         chat.transcript = transcript_buffer(&chat.agent, key)?;
-        (chat.life, chat.rows) = (chat.life + 1, 0);
-        chat.spans.borrow_mut().clear();
-        chat.links.borrow_mut().clear();
-        chat.seen = 0..0;
-        send(Event::View(ViewEvent::ChatEmpty { session: key }));
+        begin_anew(&mut chat, key);
     }
     if !has_input {
         buffer::delete(chat.input)?;
@@ -94,13 +114,11 @@ pub fn draw_anew(key: SessionKey) -> mlua::Result<()> {
     };
     with(|chats| {
         if let Some(chat) = chats.by_session.get_mut(&key) {
-            (chat.is_plain, chat.life, chat.rows) = (true, chat.life + 1, 0);
+            chat.is_plain = true;
             chat.unfolded.clear();
+            begin_anew(chat, key);
         }
     });
-    chat.spans.borrow_mut().clear();
-    chat.links.borrow_mut().clear();
-    send(Event::View(ViewEvent::ChatEmpty { session: key }));
     buffer::unlocked(chat.transcript, || {
         let nothing: Vec<String> = Vec::new();
         api(

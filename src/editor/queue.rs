@@ -7,10 +7,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Value};
 
 use super::kit::autocmd::{self, Fired, Scope};
-use super::kit::{buffer, window};
+use super::kit::{buffer, user, window};
 use super::notify::notify;
 use super::nvim::{self, api};
 use super::panel::{self, Contents, Kind};
@@ -222,8 +222,8 @@ fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
         "edit" => QueueAction::Edit,
         "remove" => QueueAction::Remove,
         "send" => QueueAction::SendNow,
-        "down" => QueueAction::Move(count()?),
-        "up" => QueueAction::Move(-count()?),
+        "down" => QueueAction::Move(user::count()?),
+        "up" => QueueAction::Move(-user::count()?),
         _ => return leave(key),
     };
     let is_new = SHOWN.with_borrow(|all| {
@@ -271,11 +271,6 @@ pub fn act(key: SessionKey, id: QueueId, action: QueueAction) {
         id,
         action,
     }));
-}
-
-fn count() -> mlua::Result<i32> {
-    let vim: Table = nvim::vim()?.get("v")?;
-    vim.get("count1")
 }
 
 /// Goes to the input, or to the transcript if there is no input.

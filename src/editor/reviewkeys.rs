@@ -3,7 +3,7 @@
 use nvim_oxi::mlua::{self, Table};
 
 use super::keys::{feed, map, of, selected_rows};
-use super::kit::{buffer, window};
+use super::kit::{buffer, user, window};
 use super::nvim::{self, api};
 use super::{api as public, config, review, walk};
 use acp_core::spine::event::ReviewAction;
@@ -94,9 +94,19 @@ fn review_key(name: &str) -> mlua::Result<()> {
         "reject_hunk" => decide(ReviewAction::Reject),
         "accept_file" => public::review(ReviewAction::Accept, "file"),
         "reject_file" => public::review(ReviewAction::Reject, "file"),
-        "next_hunk" => walk::go(walk::Way::Next).map(drop),
-        _ => walk::go(walk::Way::Prev).map(drop),
+        "next_hunk" => go(walk::Way::Next),
+        _ => go(walk::Way::Prev),
     }
+}
+
+/// Goes as many hunks as the key's count says.
+fn go(way: walk::Way) -> mlua::Result<()> {
+    for _ in 0..user::count()? {
+        if !walk::go(way)? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Decides about the hunk at the cursor, and goes on to the next one if that is configured.

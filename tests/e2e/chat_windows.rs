@@ -265,6 +265,33 @@ fn the_chat_reopens_after_its_windows_were_the_last() {
 }
 
 #[test]
+fn a_transcript_that_edit_has_emptied_is_drawn_again() {
+    let steps = r#"{"say":"one"}
+{"wait_file":"${cwd}/../on"}
+{"say":" two"}"#;
+    let nvim = talk::start(&[steps, r#"{"say":"three"}"#]);
+    talk::prompt(&nvim, "go");
+    wait_said(&nvim, "one");
+    let before = transcript(&nvim);
+    talk::go(&nvim, "acp-chat");
+    for _ in 0..2 {
+        nvim.cmd("edit");
+        nvim.wait("the conversation", || transcript(&nvim) == before);
+    }
+    std::fs::write(nvim.project.root().join("on"), "").unwrap();
+    wait_said(&nvim, "one two");
+    wait_phase(&nvim, "idle");
+    let before = transcript(&nvim);
+    nvim.cmd("edit");
+    nvim.wait("the conversation", || transcript(&nvim) == before);
+    talk::talk(&nvim, "more");
+    wait_said(&nvim, "three");
+    assert!(transcript(&nvim).starts_with(&before));
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
 fn closing_the_last_windows_leaves_an_empty_buffer() {
     let nvim = talk::start(&[]);
     nvim.keys("<C-w>t:q<CR>");

@@ -73,7 +73,10 @@ pub fn plainly(draw: impl FnOnce() -> mlua::Result<()>) -> mlua::Result<()> {
 /// Replaces the `old` lines of a read-only buffer and their highlights.
 pub fn write(buf: i32, old: &[Line], new: &[Line]) -> mlua::Result<()> {
     let is_plain = PLAINLY.get();
-    let old = if is_plain { &[] } else { old };
+    // `:edit` empties a buffer.
+    let lines: usize = api("nvim_buf_line_count", (buf,))?;
+    let is_known = !is_plain && lines == old.len();
+    let old = if is_known { old } else { &[] };
     let top = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - top;
     let ends = old.iter().rev().zip(new.iter().rev());

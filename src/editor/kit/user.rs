@@ -155,3 +155,9 @@ fn on_key(name: &'static str, run: Value) -> mlua::Result<()> {
     let on_key: Function = nvim::vim()?.get("on_key")?;
     on_key.call((run, nvim::namespace(name)?))
 }
+
+/// Returns the count before the key that is running, or 1.
+pub fn count() -> mlua::Result<i32> {
+    let vim: Table = nvim::vim()?.get("v")?;
+    vim.get("count1")
+}

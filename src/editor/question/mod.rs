@@ -331,6 +331,10 @@ fn buffer(kind: Kind) -> mlua::Result<i32> {
             })
         },
     )?;
+    // `:edit` has emptied it.
+    autocmd::on("question read", &["BufReadCmd"], Scope::Buffer(buf), |_| {
+        defer::soon("question read", redraw)
+    })?;
     autocmd::on("question left", &["WinLeave"], Scope::Buffer(buf), |_| {
         // A field has a window over this one.
         if field::is_open() {

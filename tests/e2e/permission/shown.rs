@@ -298,3 +298,19 @@ fn what_goes_on_below_can_be_rejected_at_once() {
     nvim.wait_script("scripted");
     nvim.quit();
 }
+
+#[test]
+fn a_window_that_edit_has_emptied_is_drawn_again() {
+    let nvim = start(RUN);
+    ask(&nvim);
+    go(&nvim);
+    for _ in 0..2 {
+        nvim.cmd("edit");
+        nvim.wait_text("cargo test --all");
+        nvim.wait_text("1 y ");
+    }
+    nvim.keys("1");
+    wait_said(&nvim, "answered");
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}

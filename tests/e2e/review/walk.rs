@@ -62,6 +62,8 @@ fn keys_go_through_the_hunks_of_a_file_and_wrap_around() {
             ("2G<C-o>", "a.txt", 5),
             (":Acp next 2<CR>", "a.txt", 1),
             (":Acp prev<CR>", "a.txt", 6),
+            ("2]a", "a.txt", 3),
+            ("3[a", "a.txt", 5),
         ],
     );
     nvim.quit();
