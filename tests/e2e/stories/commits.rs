@@ -127,9 +127,12 @@ fn stashed_changes_are_under_review_again_after_another_commit() {
         let change = "sed -i -e s/two/TWO/ -e 's/seven/SEVEN\\nmore/' a.txt; echo new > b.txt";
         let script = Script::new().step(json!({ "shell": change }));
         let project = Project::new().file("a.txt", OLD).file("c.txt", "c\n");
+        let project = project.config("log_level", json!("debug"));
         let nvim = start(committed(project.agent("agent", &script.done())), "a.txt");
         turn(&nvim);
         wait_review(&nvim, 2, 3);
+        // A change before that would be the agent's.
+        wait_window_closed(&nvim);
         if beside == Beside::Disk {
             nvim.cmd("edit c.txt | bwipeout a.txt");
         }

@@ -304,6 +304,23 @@ fn a_file_kept_for_the_users_lines_is_not_reported_as_deleted() {
 }
 
 #[test]
+fn an_undone_reject_of_a_created_file_is_not_reported() {
+    let mut w = deeds(|disk| disk.put("/p/new", "n\n"));
+    w.edits(|editor, disk, out| editor.open("/p/new".as_ref(), disk, out));
+    rejects(&mut w, Scope::All);
+    assert_eq!(w.disk.get("/p/new"), None);
+    assert_eq!(
+        along(&w),
+        ["The next prompt reports 1 rejected change in new"]
+    );
+    let buf = w.buf("/p/new");
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
+    assert_eq!(w.buffer("/p/new"), "n\n");
+    assert_eq!(along(&w), ["No rejected changes to report."]);
+    assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
 fn of_many_files_some_are_listed_and_the_rest_counted() {
     let all = |disk: &mut Disk, text: &str| {
         for n in 0..300 {

@@ -103,6 +103,10 @@ impl RejectedWhole {
             && (!is_move || self.place == other.place)
     }
 
+    pub fn is_created(&self) -> bool {
+        matches!(self.whole, Whole::Created)
+    }
+
     fn is_of_all_lines(&self) -> bool {
         matches!(self.whole, Whole::Created | Whole::Deleted)
     }

@@ -150,8 +150,13 @@ impl FileReview {
 
     /// Returns the rejected changes of the file as a whole that are not back.
     pub fn told_rejected_whole(&self) -> impl Iterator<Item = &RejectedWhole> {
+        let is_pending = !self.ledger.hunks().is_empty();
+        // An undo in the buffer brings the text of a created file back before it is saved.
+        let is_created = move |rejected: &RejectedWhole| rejected.is_created() && is_pending;
         let rejected = self.rejected_whole.iter();
-        rejected.filter(|rejected| !rejected.is_there(&self.now, &self.real))
+        rejected.filter(move |rejected| {
+            !rejected.is_there(&self.now, &self.real) && !is_created(rejected)
+        })
     }
 
     /// Clears the rejected changes that are back.
