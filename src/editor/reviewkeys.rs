@@ -99,12 +99,11 @@ fn review_key(name: &str) -> mlua::Result<()> {
     }
 }
 
-/// Goes as many hunks as the key's count says.
+/// Goes as many hunks as the key's count says, at most once around all.
 fn go(way: walk::Way) -> mlua::Result<()> {
-    for _ in 0..user::count()? {
-        if !walk::go(way)? {
-            break;
-        }
+    let count = usize::try_from(user::count()?).unwrap_or(1);
+    for _ in 0..count.min(walk::hunks().max(1)) {
+        walk::go(way)?;
     }
     Ok(())
 }

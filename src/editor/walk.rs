@@ -76,6 +76,11 @@ fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
     Ok(file.map(|(_, rows)| rows).unwrap_or_default())
 }
 
+/// Returns the number of pending hunks, written and proposed.
+pub fn hunks() -> usize {
+    files().iter().map(|(_, rows)| rows.len()).sum()
+}
+
 /// Returns the files with pending hunks, in order, and the rows of written and proposed hunks.
 fn files() -> Vec<(PathBuf, Vec<usize>)> {
     let snapshot = state::snapshot();
