@@ -102,6 +102,9 @@ impl Unreported {
         if let Some(known) = versions.iter_mut().find(|known| known.is(&state)) {
             if how == How::Saved {
                 known.how = how;
+            } else if known.how == how {
+                // It may have been read before all of it was written.
+                known.state = state;
             }
             return;
         }
@@ -423,6 +426,12 @@ mod tests {
     fn versions_are_in_the_order_of_the_disk_whatever_the_order_of_the_news() {
         let versions = [("c", 3, How::Saved), ("b", 2, How::Read)];
         check(&versions, ("x", 4), &["a>b"], Some("c"), (None, 0));
+    }
+
+    #[test]
+    fn a_file_that_was_read_half_written_has_its_later_text() {
+        let versions = [("x", 2, How::Read), ("y", 2, How::Read)];
+        check(&versions, ("c", 3), &["a>y"], Some("y"), (None, 0));
     }
 
     #[test]
