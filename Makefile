@@ -172,6 +172,7 @@ check-lua-types: $(EMMYLUA) $(NVIM_READY)
 
 check-help: $(NVIM_READY)
 	'$(NVIM)' --clean -l tools/help-tags.lua doc
+	'$(NVIM)' --clean --headless -l tools/gen-help.lua --check
 
 # Known vulnerabilities are looked up only where their database can be had.
 check-deny: $(DENY)

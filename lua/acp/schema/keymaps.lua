@@ -202,8 +202,8 @@ local review_keys = {
     ),
     field("accept_file", keys("<LocalLeader>A", "Accepts all hunks of the buffer.")),
     field("reject_file", keys("<LocalLeader>R", "Rejects all hunks of the buffer.")),
-    field("next_hunk", keys("]a", "Goes to the next hunk.")),
-    field("prev_hunk", keys("[a", "Goes to the previous hunk.")),
+    field("next_hunk", keys("]a", "Goes [count] hunks forward.")),
+    field("prev_hunk", keys("[a", "Goes [count] hunks back.")),
   },
 }
 
@@ -215,7 +215,14 @@ local sessions_keys = {
   doc = "In the list of sessions (|:Acp-sessions|).",
   fields = {
     field("open", keys("<CR>", "Opens the session under the cursor.")),
-    field("answer", keys("a", "Goes to the question that waits for you.")),
+    field(
+      "answer",
+      keys(
+        "a",
+        "Goes to the question of the session under the cursor, or to the one on the screen if that "
+          .. "session asks nothing."
+      )
+    ),
     field("cancel", keys("<C-c>", "Cancels the turn of the session under the cursor.")),
     field("delete", keys("dd", "Deletes the past session under the cursor, after asking you.")),
     field("close", keys("q", "Closes the list.")),

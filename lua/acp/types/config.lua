@@ -340,9 +340,9 @@
 ---@field accept_file? string|string[]|false
 --- Rejects all hunks of the buffer.
 ---@field reject_file? string|string[]|false
---- Goes to the next hunk.
+--- Goes [count] hunks forward.
 ---@field next_hunk? string|string[]|false
---- Goes to the previous hunk.
+--- Goes [count] hunks back.
 ---@field prev_hunk? string|string[]|false
 
 ---@class acp.Config.Keymaps.ReviewList
@@ -370,7 +370,8 @@
 ---@class acp.Config.Keymaps.Sessions
 --- Opens the session under the cursor.
 ---@field open? string|string[]|false
---- Goes to the question that waits for you.
+--- Goes to the question of the session under the cursor, or to the one on the screen if that
+--- session asks nothing.
 ---@field answer? string|string[]|false
 --- Cancels the turn of the session under the cursor.
 ---@field cancel? string|string[]|false
