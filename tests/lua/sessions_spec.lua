@@ -128,6 +128,20 @@ return function(test)
     contains("opts.all", problem)
   end)
 
+  test("a conversation whose agent cannot be started is shown read-only", function()
+    support.fake({
+      past_export = function(number)
+        require("acp.sessions").granted(number, "# T\n\nfirst")
+      end,
+    })
+    require("acp.sessions").open({ agent = "gone", record = "r1", cwd = "/p", listed = false })
+    same({ "# T", "", "first" }, vim.api.nvim_buf_get_lines(0, 0, -1, true))
+    same({ false, "nofile", "markdown" }, { vim.bo.modifiable, vim.bo.buftype, vim.bo.filetype })
+    same(false, (pcall(vim.cmd.normal, { "dd", bang = true })))
+    contains("opened read-only", support.notices[1].text)
+    vim.cmd("bwipeout")
+  end)
+
   test("an error of the library is forgotten with its question", function()
     support.fake({
       past_export = function()
