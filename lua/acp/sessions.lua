@@ -254,8 +254,9 @@ local function pick(action, opts)
       return suits(action, item)
     end, sessions)
     if #sessions == 0 then
+      local whose = opts.agent and (" of %s"):format(opts.agent) or ""
       local where = opts.all and "" or " in this project; `:Acp sessions!` lists all projects"
-      return say(("There is no session%s."):format(where))
+      return say(("There is no session%s%s."):format(whose, where))
     end
     local now = os.time()
     require("acp.select")(sessions, {

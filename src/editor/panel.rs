@@ -163,7 +163,19 @@ fn create((key, kind): Name, chat: &Chat) -> mlua::Result<i32> {
         }
         Kind::Queue => queue::adorn(buf, key)?,
     }
+    // `:edit` has emptied it.
+    let read = move |_| show_again((key, kind));
+    autocmd::on("panel read", &["BufReadCmd"], Scope::Buffer(buf), read)?;
     Ok(buf)
+}
+
+/// Writes the lines of a panel whose buffer is empty.
+fn show_again(name: Name) -> mlua::Result<()> {
+    let Some(panel) = get(name) else {
+        return Ok(());
+    };
+    change(name, |panel| panel.contents.lines.clear());
+    show(name.0, name.1, Some(panel.contents))
 }
 
 /// Creates, once, the autocommands for windows that open and close.

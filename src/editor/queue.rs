@@ -47,8 +47,8 @@ struct Shown {
     held: Option<usize>,
     /// When another prompt moved under the cursor.
     moved: Option<Instant>,
-    /// The prompt that the user acted on last: it leaves the queue as the user expects.
-    own: Option<QueueId>,
+    /// The prompts that the user acted on last: they leave the queue as the user expects.
+    own: Vec<QueueId>,
 }
 
 thread_local! {
@@ -80,13 +80,14 @@ pub fn show(key: SessionKey, view: &QueueView) -> mlua::Result<()> {
         current: None,
     };
     panel::show(key, Kind::Queue, Some(contents))?;
-    let own = SHOWN.with_borrow(|all| all.get(&key)?.own);
+    let own = SHOWN.with_borrow(|all| all.get(&key).map(|shown| shown.own.clone()));
+    let own = own.unwrap_or_default();
     let mut has_moved = false;
     for (win, id) in before {
         // The cursor stays with its prompt.
         match view.ids.iter().position(|other| Some(*other) == id) {
             Some(row) => window::set_row(win, row)?,
-            None => has_moved |= id != own,
+            None => has_moved |= id.is_some_and(|id| !own.contains(&id)),
         }
     }
     SHOWN.with_borrow_mut(|all| {
@@ -238,13 +239,25 @@ fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
         return Ok(());
     };
     if action == QueueAction::Remove {
-        // As with any deleted text, `p` brings it back.
-        let waiting = waiting(key).into_iter().find(|info| info.id == id);
-        let text = waiting.map(|info| info.text).unwrap_or_default();
-        nvim::vim_fn::<Value>("setreg", ("\"", text, "l"))?;
+        return remove(key, id, user::count()?);
     }
-    SHOWN.with_borrow_mut(|all| all.entry(key).or_default().own = Some(id));
+    SHOWN.with_borrow_mut(|all| all.entry(key).or_default().own = vec![id]);
     act(key, id, action);
+    Ok(())
+}
+
+/// Takes `count` prompts out of the queue, from one on.
+fn remove(key: SessionKey, first: QueueId, count: i32) -> mlua::Result<()> {
+    let after = waiting(key).into_iter().skip_while(|info| info.id != first);
+    let removed: Vec<QueuedInfo> = after.take(usize::try_from(count).unwrap_or(1)).collect();
+    // As with any deleted text, `p` brings it back.
+    let texts: Vec<&str> = removed.iter().map(|info| info.text.as_str()).collect();
+    nvim::vim_fn::<Value>("setreg", ("\"", texts.join("\n"), "l"))?;
+    let ids: Vec<QueueId> = removed.iter().map(|info| info.id).collect();
+    SHOWN.with_borrow_mut(|all| all.entry(key).or_default().own.clone_from(&ids));
+    for id in ids {
+        act(key, id, QueueAction::Remove);
+    }
     Ok(())
 }
 

@@ -155,6 +155,33 @@ fn a_queued_prompt_is_edited_and_removed_by_keys() {
 }
 
 #[test]
+fn a_count_removes_several_queued_prompts() {
+    let nvim = busy(&[turn("one")]);
+    talk::prompt(&nvim, "four");
+    wait_waiting(&nvim, &["1 two", "2 three", "3 four"]);
+    go(&nvim, "acp-queue");
+    nvim.keys("j2dd");
+    wait_waiting(&nvim, &["1 two"]);
+    assert_eq!(nvim.lua("return vim.fn.getreg()", ()), "three\nfour\n");
+    nvim.keys("9dd");
+    wait_waiting(&nvim, &[]);
+    nvim.quit();
+}
+
+#[test]
+fn edit_in_the_panel_shows_the_prompts_again() {
+    let nvim = busy(&[turn("one")]);
+    go(&nvim, "acp-queue");
+    nvim.cmd("edit");
+    wait_waiting(&nvim, &["1 two", "2 three"]);
+    nvim.keys("dd");
+    wait_waiting(&nvim, &["1 three"]);
+    nvim.cmd("edit");
+    wait_waiting(&nvim, &["1 three"]);
+    nvim.quit();
+}
+
+#[test]
 fn keys_too_late_for_the_panel_leave_the_draft_alone() {
     let nvim = busy(&[turn("one")]);
     go(&nvim, "acp-input");

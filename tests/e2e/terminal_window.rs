@@ -341,10 +341,10 @@ fn a_key_ends_the_command() {
     let nvim = running(|project| project, "echo begin; exec sleep 1000");
     nvim.cmd("Acp terminal");
     nvim.wait_text("begin");
-    nvim.keys("<C-c>");
+    nvim.ctrl_c();
     wait_bar(&nvim, "killed by");
     talk::wait_phase(&nvim, "idle");
-    nvim.keys("<C-c>");
+    nvim.ctrl_c();
     nvim.wait("the message", || {
         nvim.messages().contains("The command is over")
     });

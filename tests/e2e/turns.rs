@@ -162,26 +162,17 @@ fn check_cancel(cancel: impl Fn(&Nvim)) {
     nvim.quit();
 }
 
-/// Presses Ctrl-C as a mapped key: as input it interrupts a Neovim that is not waiting for a key,
-/// and drops earlier keys.
-fn ctrl_c(nvim: &Nvim) {
-    nvim.lua(
-        "vim.api.nvim_feedkeys(vim.keycode('<C-c>'), 'mt', true)",
-        (),
-    );
-}
-
 #[test]
 fn ctrl_c_in_the_input_cancels() {
     check_cancel(|nvim| {
         go(nvim, "acp-input");
-        ctrl_c(nvim);
+        nvim.ctrl_c();
     });
     check_cancel(|nvim| {
         go(nvim, "acp-input");
         nvim.keys("ityping");
         nvim.wait("the draft", || nvim.buf_lines(0) == ["typing"]);
-        ctrl_c(nvim);
+        nvim.ctrl_c();
         wait_said(nvim, "⊘ $ long work  cancelled");
         assert_eq!(nvim.buf_lines(0), ["typing"]);
         nvim.keys("<Esc>cc");
@@ -192,7 +183,7 @@ fn ctrl_c_in_the_input_cancels() {
 fn ctrl_c_in_the_transcript_cancels() {
     check_cancel(|nvim| {
         go(nvim, "acp-chat");
-        ctrl_c(nvim);
+        nvim.ctrl_c();
     });
 }
 

@@ -157,7 +157,7 @@ fn a_stopped_turn_is_shown_as_cancelled() {
     let nvim = try_it("1");
     nvim.keys("icancel<Esc><CR>");
     nvim.wait_text("1 2");
-    nvim.keys("<C-c>");
+    nvim.ctrl_c();
     nvim.wait_text("Cancelled.");
     nvim.wait("the end of the turn", || phase(&nvim) == "idle");
     nvim.wait_text("⊘");

@@ -69,7 +69,7 @@ fn ctrl_c_cancels_the_turn() {
     let nvim = start(&steps);
     ask(&nvim);
     go(&nvim);
-    nvim.keys("<C-c>");
+    nvim.ctrl_c();
     wait_closed(&nvim);
     nvim.wait_script("scripted");
     nvim.quit();

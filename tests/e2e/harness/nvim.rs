@@ -135,6 +135,16 @@ impl Nvim {
         self.client.notify("nvim_input", vec![keys.into()]);
     }
 
+    /// Presses Ctrl-C as a mapped key: as input it interrupts a Neovim that is not waiting for a
+    /// key, which runs no mapping and drops earlier keys.
+    #[track_caller]
+    pub fn ctrl_c(&self) {
+        self.lua(
+            "vim.api.nvim_feedkeys(vim.keycode('<C-c>'), 'mt', true)",
+            (),
+        );
+    }
+
     /// Types text literally: `<` starts no key name.
     #[track_caller]
     pub fn type_text(&self, text: &str) {

@@ -169,7 +169,8 @@ fn ctrl_c_in_the_window_cancels_the_turn() {
 {"await":"q","choice":"cancelled"}"#,
     );
     ask(&nvim);
-    press(&nvim, "<C-c>");
+    go(&nvim);
+    nvim.ctrl_c();
     wait_closed(&nvim);
     nvim.wait_script("scripted");
     nvim.quit();

@@ -3,6 +3,7 @@
 use crate::conversation::info::SessionInfo;
 use crate::conversation::session::Phase;
 use crate::spine::effect::Level;
+use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
 
 /// Maximum length of a title in a message, in characters.
@@ -44,15 +45,19 @@ pub fn overall(sessions: &[SessionInfo]) -> Option<OneLine> {
     Some(OneLine::new(text))
 }
 
-/// Returns a name that identifies a session: its agent and its title, or else its number.
 fn name(info: &SessionInfo) -> String {
-    let title = info.title.as_deref().unwrap_or_default();
+    identified(&info.agent, info.title.as_deref(), info.session)
+}
+
+/// Returns a name that identifies a session: its agent and its title, or else its number.
+pub fn identified(agent: &str, title: Option<&str>, session: SessionKey) -> String {
+    let title = title.unwrap_or_default();
     let mut short: String = title.chars().take(TITLE).collect();
     if short.len() < title.len() {
         short.push('…');
     }
     match short.trim() {
-        "" => format!("{} (session {})", info.agent, info.session.0),
-        title => format!("{} ({title})", info.agent),
+        "" => format!("{agent} (session {})", session.0),
+        title => format!("{agent} ({title})"),
     }
 }

@@ -1,5 +1,6 @@
 //! The question on the screen: a permission with its options, a form, or a page.
 
+use crate::conversation::notices;
 use crate::form::Ask;
 use crate::model::Model;
 use crate::questions::elicitation::Elicitation;
@@ -7,6 +8,7 @@ use crate::questions::permission::Permission;
 use crate::questions::{Content, Question};
 use crate::render::toolcall::ToolCall;
 use crate::render::{rawview, toolview};
+use crate::spine::ids::SessionKey;
 use crate::spine::view::{ElicitationView, Line, PermissionView, QuestionView};
 use crate::view::questions::option_views;
 use acp::ToolContent;
@@ -15,7 +17,7 @@ impl Model {
     /// Renders the question to show.
     pub(crate) fn question_view(&self) -> Option<QuestionView> {
         let question = self.questions.front()?;
-        let agent = self.conversation.session(question.session)?.name();
+        let agent = &self.asker_name(question.session)?;
         Some(match &question.content {
             Content::Permission(permission) => {
                 QuestionView::Permission(self.permission_view(question, permission, agent))
@@ -23,6 +25,18 @@ impl Model {
             Content::Elicitation(asked) => {
                 QuestionView::Form(self.elicitation_view(question, asked, agent))
             }
+        })
+    }
+
+    /// Returns the name of a session's agent, with the session's title if that agent has several.
+    fn asker_name(&self, asked: SessionKey) -> Option<String> {
+        let session = self.conversation.session(asked)?;
+        let mut sessions = self.conversation.sessions();
+        let is_one_of_several =
+            sessions.any(|(key, other)| key != asked && other.name() == session.name());
+        Some(match is_one_of_several {
+            true => notices::identified(session.name(), session.topic(), asked),
+            false => session.name().to_owned(),
         })
     }
 

@@ -6,7 +6,7 @@ use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
 use crate::event::{Event, SessionEvent};
 use crate::questions::Answer;
-use crate::spine::ids::QuestionId;
+use crate::spine::ids::{QuestionId, SessionKey};
 
 fn question(tool: &Value) -> Value {
     json!({
@@ -86,6 +86,21 @@ fn a_question_names_the_sub_agent_that_asks() {
     assert_eq!(shown(&w).0, ["tool  Run one"]);
     choose(&mut w, 1, "yes");
     assert_eq!(shown(&w).0, ["sub-agent  Run one", "tool  Run a"]);
+}
+
+#[test]
+fn a_question_names_the_session_where_its_agent_has_several() {
+    let mut w = asked(&[tool("a")]);
+    let title = |w: &World| w.editor.permission.as_ref().unwrap().title.to_string();
+    assert_eq!(title(&w), "bot asks for permission");
+    w.opens(2, "bot");
+    w.prompts_in(SessionKey(2), "mend the parser");
+    let mut other = question(&tool("b"));
+    other["sessionId"] = "s2".into();
+    w.asks("1", "session/request_permission", &other);
+    assert_eq!(title(&w), "bot (hi) asks for permission");
+    choose(&mut w, 1, "yes");
+    assert_eq!(title(&w), "bot (mend the parser) asks for permission");
 }
 
 #[test]
