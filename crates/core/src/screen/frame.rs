@@ -110,7 +110,10 @@ impl Model {
     fn question_patch(&mut self, frame: &mut Frame) {
         let is_rendered = self.question_is_rendered();
         let is_better = self.view.question_is_rendered(is_rendered);
-        if self.questions.is_dirty() || is_better {
+        let asked = self.questions.front().map(|question| question.session);
+        let asker = asked.and_then(|session| self.asker_name(session));
+        let is_renamed = self.view.question_is_of(asker);
+        if self.questions.is_dirty() || is_better || is_renamed {
             self.questions.show();
             frame.patches.push(Patch::Question(self.question_view()));
         }

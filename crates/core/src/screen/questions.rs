@@ -29,7 +29,7 @@ impl Model {
     }
 
     /// Returns the name of a session's agent, with the session's title if that agent has several.
-    fn asker_name(&self, asked: SessionKey) -> Option<String> {
+    pub(crate) fn asker_name(&self, asked: SessionKey) -> Option<String> {
         let session = self.conversation.session(asked)?;
         let mut sessions = self.conversation.sessions();
         let is_one_of_several =

@@ -608,3 +608,20 @@ fn an_agent_that_tells_an_empty_text_again_has_told_nothing() {
         ],
     );
 }
+
+#[test]
+fn a_created_file_that_another_program_empties_is_empty_in_its_review() {
+    check_lived(
+        Can::Forget,
+        &[
+            Step::User("prompt"),
+            Step::Write(2, vec![(0, 0, 1)]),
+            Step::Check,
+            Step::Tell,
+            Step::Answer(0, 0),
+            Step::Check,
+            // The turn is over.
+            Step::Shell(2, vec![(0, 1, 0)]),
+        ],
+    );
+}

@@ -20,6 +20,8 @@ pub(super) struct FrameState {
     woken: bool,
     /// The question on the screen has plain text that is not rendered yet.
     question_is_plain: bool,
+    /// The name of who asks it.
+    asker: Option<String>,
     /// Sessions whose folds a window wants.
     pub folds_wanted: BTreeSet<SessionKey>,
     titles: BTreeMap<SessionKey, Vec<(OneLine, Group)>>,
@@ -121,5 +123,11 @@ impl View {
     pub(crate) fn question_is_rendered(&mut self, is_rendered: bool) -> bool {
         let was_plain = std::mem::replace(&mut self.frame.question_is_plain, !is_rendered);
         was_plain && is_rendered
+    }
+
+    /// Records who asks the question on the screen; returns whether that has another name now.
+    pub(crate) fn question_is_of(&mut self, asker: Option<String>) -> bool {
+        let before = std::mem::replace(&mut self.frame.asker, asker);
+        before != self.frame.asker
     }
 }

@@ -236,7 +236,9 @@ impl Unreported {
         let to = to + versions.iter().skip(to).take_while(is_same).count();
         let versions: Vec<Version> = versions.drain(..to).collect();
         let end = versions.last().filter(|last| {
-            let is_same = last.is(after) || after.is_text() && last.state.text() == after.text();
+            // A file that is gone is not an empty one.
+            let are_texts = after.is_text() && last.state.is_text();
+            let is_same = last.is(after) || are_texts && last.state.text() == after.text();
             is_same && !after.is_unreadable() && last.how != How::Replaced
         });
         cut.end = end.map(|end| end.how);
