@@ -534,3 +534,32 @@ fn a_created_file_keeps_the_users_line_between_two_writes() {
     assert_eq!(w.buffer(F), "mine\n");
     w.skip();
 }
+
+#[test]
+fn the_reject_of_a_turn_is_taken_back_in_all_files() {
+    for is_open in [true, false] {
+        let mut w = begun(is_open, "a\nb\nc\n");
+        writes(&mut w, "A\nb\nc\n");
+        next_turn(&mut w, "second");
+        writes(&mut w, "A\nb\nC\n");
+        writes_to(&mut w, "/p/new", "n\n");
+        ends(&mut w);
+        turn(&mut w, ReviewAction::Reject);
+        check(&w, "a\nb\nc\n", "A\nb\nc\n", 1);
+        assert_eq!(w.disk.get("/p/new"), None);
+        w.skip();
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        check(&w, "a\nb\nc\n", "A\nb\nC\n", 2);
+        assert_eq!(w.disk.get(F).unwrap(), "A\nb\nC\n");
+        assert_eq!(w.disk.get("/p/new").unwrap(), "n\n");
+        // Nothing is reported as rejected.
+        w.skip();
+        w.prompts("third");
+        w.saw(&["turn of 1 started", "a1 <- session/prompt s1: third"]);
+        ends(&mut w);
+        // No turn was undone.
+        w.skip();
+        undo(&mut w, UndoStep::Back);
+        w.saw(&["Info: No turn has been undone."]);
+    }
+}

@@ -27,7 +27,7 @@ pub(crate) enum Aim {
 /// A text and its base, before they were moved and after.
 #[derive(Debug, Clone)]
 pub(crate) struct Moved {
-    /// The turn that is undone or brought back; `None` for a decision.
+    /// The turn that is undone, rejected or brought back; `None` for another decision.
     pub turn: Option<TurnKey>,
     pub path: PathBuf,
     pub text: (Text, Text),
@@ -116,6 +116,8 @@ pub(crate) struct Moving {
     pub conflicts: Vec<Conflict>,
     /// The text after, without the lines of others that are brought back.
     pub agents: Option<Text>,
+    /// What of a turn it takes away; `None` if it brings something back.
+    pub takes: Option<Of>,
 }
 
 impl Moving {
@@ -206,6 +208,7 @@ impl FileReview {
                     edits: plan.edits,
                     conflicts: plan.conflicts,
                     agents: None,
+                    takes: Some(*of),
                 })
             }
             Aim::Back(moved) => {
@@ -238,6 +241,7 @@ impl FileReview {
                     edits: text.edits,
                     conflicts: text.conflicts,
                     agents: Some(agents),
+                    takes: None,
                 })
             }
         }

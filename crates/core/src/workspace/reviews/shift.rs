@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::moving::{Aim, Moved, Moving};
+use super::turns::Of;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level, Save};
 use crate::spine::event::DiskText;
@@ -166,6 +167,7 @@ impl Workspace {
             moved,
             conflicts,
             agents,
+            takes,
             ..
         } = moving;
         if let Some(agents) = agents {
@@ -196,7 +198,11 @@ impl Workspace {
             let intent = Intent::Move(Box::new(moved.clone()));
             self.follow_up(path.to_owned(), intent, fx);
         }
-        self.reviews.note_undone(moved);
+        match takes {
+            Some(Of::All) => self.reviews.note_undone(moved),
+            Some(Of::Pending) => self.reviews.note_decided(moved),
+            None => {}
+        }
     }
 
     /// Restores the state of a buffer's file apart from its lines, or deletes the file.
