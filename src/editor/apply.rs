@@ -196,6 +196,9 @@ fn emit(announcement: Announcement) -> mlua::Result<()> {
         }
         _ => None,
     };
+    if matches!(announcement, Announcement::ReviewChanged { .. }) {
+        guard::run("dropping keys", review::drop_keys);
+    }
     status::note();
     announce(announcement)?;
     match notice {

@@ -16,7 +16,8 @@ use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use super::pen::{Canvas, Style};
-use super::reviewkeys::ReviewKeys;
+use super::reviewkeys::{self, ReviewKeys};
+use super::walk;
 use acp_core::spine::ids::BufId;
 use acp_core::spine::view::HunkView;
 
@@ -24,8 +25,11 @@ use acp_core::spine::view::HunkView;
 #[derive(Debug, Default)]
 pub struct Reviews {
     by_buf: BTreeMap<i32, Shown>,
-    /// The buffers with review keys, and the user's mappings that these replaced.
-    keyed: BTreeMap<i32, ReviewKeys>,
+    /// The buffers with keys that decide.
+    decides: BTreeMap<i32, ReviewKeys>,
+    /// The buffers with keys that go from hunk to hunk: those that have hunks or had some, as long as
+    /// any file has.
+    walks: BTreeMap<i32, ReviewKeys>,
     passes: u64,
 }
 
@@ -100,6 +104,7 @@ pub fn forget(buf: i32) {
     // Both fail for a buffer that is being wiped out.
     let _ = draw(buf, Rc::default());
     let _ = set_keys(buf, false);
+    let _ = drop_walk(buf);
 }
 
 /// Returns the rows of the pending hunks that are shown in a buffer; `None` if none are shown.
@@ -151,14 +156,47 @@ fn with<R>(body: impl FnOnce(&mut Reviews) -> R) -> R {
 }
 
 fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
-    let has_keys = with(|reviews| reviews.keyed.contains_key(&buf));
-    if has_hunks && !has_keys {
-        let keys = super::reviewkeys::map_review(buf)?;
-        with(|reviews| reviews.keyed.insert(buf, keys));
-    } else if !has_hunks && let Some(keys) = with(|reviews| reviews.keyed.remove(&buf)) {
-        super::reviewkeys::unmap_review(buf, keys)?;
+    if !has_hunks {
+        if let Some(keys) = with(|reviews| reviews.decides.remove(&buf)) {
+            reviewkeys::unmap(buf, keys)?;
+        }
+        return drop_keys();
+    }
+    if with(|reviews| !reviews.decides.contains_key(&buf)) {
+        let keys = reviewkeys::map_decide(buf)?;
+        with(|reviews| reviews.decides.insert(buf, keys));
+    }
+    add_walk(buf)
+}
+
+/// Maps the keys that go from hunk to hunk in a buffer whose hunks may not be shown yet.
+pub fn add_walk(buf: i32) -> mlua::Result<()> {
+    if with(|reviews| !reviews.walks.contains_key(&buf)) {
+        let keys = reviewkeys::map_walk(buf)?;
+        with(|reviews| reviews.walks.insert(buf, keys));
     }
     Ok(())
+}
+
+/// Removes the keys that go from hunk to hunk where there were hunks, if no file has any.
+pub fn drop_keys() -> mlua::Result<()> {
+    let left = |reviews: &mut Reviews| {
+        let walks = reviews.walks.keys().copied();
+        let left = walks.filter(|buf| !reviews.decides.contains_key(buf));
+        left.collect::<Vec<_>>()
+    };
+    let left = with(left);
+    match left.is_empty() || walk::is_any() {
+        true => Ok(()),
+        false => left.into_iter().try_for_each(drop_walk),
+    }
+}
+
+fn drop_walk(buf: i32) -> mlua::Result<()> {
+    match with(|reviews| reviews.walks.remove(&buf)) {
+        Some(keys) => reviewkeys::unmap(buf, keys),
+        None => Ok(()),
+    }
 }
 
 /// Draws the hunks that are not at their position, for at most [`BUDGET`]; defers the rest.

@@ -8,18 +8,22 @@ use super::nvim::{self, api};
 use super::{api as public, config, review, walk};
 use acp_core::spine::event::ReviewAction;
 
-/// The mappings of a reviewed buffer: name in the configuration, description.
-const REVIEW: [(&str, &str); 6] = [
+/// The mappings that decide: name in the configuration, description.
+const DECIDE: [(&str, &str); 4] = [
     ("accept_hunk", "Accepts the agent's hunk"),
     ("reject_hunk", "Rejects the agent's hunk"),
     ("accept_file", "Accepts the agent's changes of this file"),
     ("reject_file", "Rejects the agent's changes of this file"),
+];
+
+/// The mappings that go from hunk to hunk, also to those of other files.
+const WALK: [(&str, &str); 2] = [
     ("next_hunk", "Goes to the next hunk"),
     ("prev_hunk", "Goes to the previous hunk"),
 ];
 
 /// Mappings that also exist in visual mode, for the selected lines.
-const REVIEW_LINES: [(&str, &str); 2] = [
+const DECIDE_LINES: [(&str, &str); 2] = [
     ("accept_hunk", "Accepts the agent's changes of these lines"),
     ("reject_hunk", "Rejects the agent's changes of these lines"),
 ];
@@ -34,10 +38,22 @@ pub struct ReviewKeys {
     replaced: Vec<(&'static str, Table)>,
 }
 
-/// Maps the review keys in a buffer.
-pub fn map_review(buf: i32) -> mlua::Result<ReviewKeys> {
+/// Maps the keys that decide about the hunks of a buffer.
+pub fn map_decide(buf: i32) -> mlua::Result<ReviewKeys> {
+    map_all(buf, &[("n", &DECIDE), ("x", &DECIDE_LINES)])
+}
+
+/// Maps the keys that go from hunk to hunk.
+pub fn map_walk(buf: i32) -> mlua::Result<ReviewKeys> {
+    map_all(buf, &[("n", &WALK)])
+}
+
+/// Keys in one mode: name in the configuration, description.
+type InMode = (&'static str, &'static [(&'static str, &'static str)]);
+
+fn map_all(buf: i32, all: &[InMode]) -> mlua::Result<ReviewKeys> {
     let mut keys = ReviewKeys::default();
-    for (mode, all) in [("n", REVIEW.as_slice()), ("x", REVIEW_LINES.as_slice())] {
+    for &(mode, all) in all {
         for (name, desc) in all {
             for lhs in of("review", name) {
                 let replaced = mapped(buf, mode, &lhs)?;
@@ -53,8 +69,8 @@ pub fn map_review(buf: i32) -> mlua::Result<ReviewKeys> {
     Ok(keys)
 }
 
-/// Removes the review keys from a buffer and restores the user's own mappings.
-pub fn unmap_review(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
+/// Removes keys from a buffer and restores the user's own mappings.
+pub fn unmap(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
     for (mode, lhs) in keys.mapped {
         // The user may have removed it.
         let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, mode, lhs));
@@ -101,6 +117,7 @@ fn review_key(name: &str) -> mlua::Result<()> {
 
 /// Goes as many hunks as the key's count says, at most once around all.
 fn go(way: walk::Way) -> mlua::Result<()> {
+    review::drop_keys()?;
     let count = usize::try_from(user::count()?).unwrap_or(1);
     for _ in 0..count.min(walk::hunks().max(1)) {
         walk::go(way)?;

@@ -76,6 +76,13 @@ fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
     Ok(file.map(|(_, rows)| rows).unwrap_or_default())
 }
 
+/// Returns whether any file has something to review.
+pub fn is_any() -> bool {
+    let snapshot = state::snapshot();
+    let mut proposed = snapshot.proposals.iter().flat_map(|file| &file.hunks);
+    !snapshot.reviews.is_empty() || proposed.any(|hunk| hunk.state == "proposed")
+}
+
 /// Returns the number of pending hunks, written and proposed.
 pub fn hunks() -> usize {
     files().iter().map(|(_, rows)| rows.len()).sum()
@@ -127,6 +134,8 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
     api::<()>("nvim_command", "normal! m'")?;
     if here != Some(target) {
         show_file(path)?;
+        // The next key may come before the hunks.
+        super::review::add_walk(buffer::here()?)?;
     }
     jump(row.copied().unwrap_or(0))?;
     Ok(true)

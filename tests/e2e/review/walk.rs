@@ -260,3 +260,21 @@ fn a_hunk_in_a_file_with_a_swap_file_asks_nothing_and_says_what_to_do() {
     assert_eq!(nvim.lua("return vim.fn.expand('%:t')", ()), "a.txt");
     nvim.quit();
 }
+
+#[test]
+fn the_keys_go_on_from_a_file_that_is_decided() {
+    let nvim = three_files(Project::new());
+    nvim.wait_text("4/4");
+    let mapped = |key: &str| {
+        let local = "return vim.fn.maparg(..., 'n', false, true).buffer == 1";
+        nvim.lua(local, (key,)) == true
+    };
+    nvim.keys("\\A");
+    nvim.wait("the decision", || !mapped("\\A"));
+    check_walk(&nvim, &[("]a", "b.txt", 2), ("[a", "c.txt", 3)]);
+    nvim.cmd("edit a.txt");
+    assert!(mapped("]a") && mapped("[a"));
+    nvim.cmd("Acp accept all");
+    nvim.wait("the keys to go", || !mapped("]a") && !mapped("[a"));
+    nvim.quit();
+}
