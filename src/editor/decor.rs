@@ -76,10 +76,21 @@ pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Returns whether the colours of a change go before those of code in it: a terminal has few, and the
-/// background of the one may be the other.
+/// background of the one may be the other. Where a colour scheme reverses the colours of a change,
+/// those of code would be backgrounds.
 pub fn is_over_code() -> mlua::Result<bool> {
     let is_rgb: bool = api("nvim_get_option_value", ("termguicolors", nvim::empty()?))?;
-    Ok(!is_rgb)
+    if !is_rgb {
+        return Ok(true);
+    }
+    for name in ["AcpAdd", "AcpDelete"] {
+        let opts = nvim::table([("name", nvim::value(name)), ("link", nvim::value(false))])?;
+        let group: Table = api("nvim_get_hl", (0, opts))?;
+        if group.get::<Option<bool>>("reverse")?.unwrap_or_default() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns whether a window shows a transcript: this provider draws no other windows. Reports the

@@ -80,6 +80,10 @@ pub fn start() -> mlua::Result<()> {
     autocmd::on("review window", &windows, Scope::All, on_window)?;
     let options = Scope::Patterns(&OPTIONS);
     autocmd::on("review window", &["OptionSet"], options, on_window)?;
+    autocmd::on("review colours", &["ColorScheme"], Scope::All, |_| {
+        let all = with(|reviews| reviews.by_buf.keys().copied().collect::<Vec<_>>());
+        all.into_iter().try_for_each(restyle)
+    })?;
     autocmd::on("review scroll", &["WinScrolled"], Scope::All, |_| {
         scrolled()
     })?;

@@ -399,6 +399,9 @@ fn a_diff_looks_like_a_diff() {
     assert!(!groups().iter().all(is_over));
     nvim.cmd("set notermguicolors | redraw!");
     assert!(groups().iter().all(is_over), "{:?}", groups());
+    // Reversed, the code's colours would be backgrounds.
+    nvim.cmd("set termguicolors | highlight DiffAdd gui=reverse guifg=Green guibg=NONE | redraw!");
+    assert!(groups().iter().all(is_over), "{:?}", groups());
     nvim.quit();
 }
 

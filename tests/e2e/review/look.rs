@@ -316,14 +316,21 @@ fn what_is_decided_about_has_colours_without_termguicolors() {
 }
 
 #[test]
-fn without_termguicolors_an_added_line_has_its_own_colours_also_in_its_code() {
+fn with_few_or_reversed_colours_an_added_line_has_its_own_also_in_its_code() {
     let nvim = reviewed_in(Project::new(), OLD, NEW);
     let code = "local space = vim.api.nvim_create_namespace('code')
         vim.api.nvim_buf_set_extmark(0, space, 1, 0,
           { end_col = 3, hl_group = 'String', priority = 125 })";
     nvim.lua(code, ());
-    for (set, group) in [("", "String"), ("no", "Diff"), ("", "String")] {
-        nvim.keys(&format!(":set {set}termguicolors<CR>"));
+    for (command, group) in [
+        ("set termguicolors", "String"),
+        ("set notermguicolors", "Diff"),
+        ("set termguicolors", "String"),
+        // There, the code's colours would be backgrounds.
+        ("colorscheme habamax", "Diff"),
+        ("colorscheme default", "String"),
+    ] {
+        nvim.keys(&format!(":{command}<CR>"));
         nvim.wait(group, || {
             let groups = nvim.drawn().groups_of("TWO");
             let is_last = |all: &String| {
