@@ -63,6 +63,7 @@ local M = {}
 ---@field tool_log fun(text: string)
 ---@field log_path fun(): string
 ---@field highlights fun(): {name: string, link: string}[]
+---@field chat_highlights fun(buf: integer, row: integer): [integer, integer, integer][] Start, end, group.
 
 --- See |complete-items|.
 ---@class acp.native.Candidate

@@ -107,6 +107,14 @@ fn enter(buf: i32, rows: &Range<usize>) -> bool {
     is_chat
 }
 
+/// Returns the highlights of a row of a transcript.
+pub fn highlights_of(buf: i32, row: usize) -> Vec<Highlight> {
+    chats::with(|chats| {
+        let chat = chats.by_session.values().find(|it| it.transcript == buf);
+        chat.map_or(Vec::new(), |chat| chat.spans.borrow().of(row).to_vec())
+    })
+}
+
 /// Returns the groups to draw over others.
 fn over() -> mlua::Result<Vec<u16>> {
     match is_over_code()? {

@@ -262,7 +262,7 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
         win,
         [
             ("foldmethod", nvim::value("manual")),
-            ("foldtext", nvim::value("")),
+            ("foldtext", nvim::value("v:lua.require'acp.fold'.text()")),
             ("foldlevel", nvim::value(0)),
             // A folded line has its own highlights, and looks as it does when it is open.
             ("winhighlight", nvim::value("Folded:Normal")),

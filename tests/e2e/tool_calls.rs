@@ -491,3 +491,28 @@ fn a_call_that_folds_when_it_ends_leaves_no_empty_window() {
     nvim.wait_text("before");
     nvim.quit();
 }
+
+#[test]
+fn a_folded_line_is_cut_visibly_and_keeps_its_highlights() {
+    let long = format!("Réad {}", "a long name ".repeat(12));
+    let calls = [("l", long.as_str()), ("s", "Run short")].map(|(id, title)| {
+        tool(json!({
+            "toolCallId": id, "title": title, "kind": "execute", "status": "completed",
+            "content": text("one\ntwo\nthree"),
+        }))
+    });
+    let nvim = project(&calls).size(100, 24).start();
+    open(&nvim);
+    talk::talk(&nvim, "hi");
+    nvim.wait_text("Run short  completed");
+    nvim.wait("the cut", || {
+        let screen = nvim.screen().text();
+        let line = screen.lines().find(|line| line.contains("Réad"));
+        line.is_some_and(|line| line.trim_end().ends_with('…'))
+    });
+    let screen = nvim.drawn();
+    let status = screen.groups_of("completed");
+    assert_eq!(status.len(), 1, "{status:?}");
+    assert_ne!(status, screen.groups_of("Run short"));
+    nvim.quit();
+}

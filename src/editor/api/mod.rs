@@ -60,6 +60,11 @@ pub fn module() -> mlua::Result<Table> {
             nvim::list(decor::groups().map(|(name, link)| json!({ "name": name, "link": link })))
         })?,
     )?;
+    let of_row = |(buf, row): (i32, usize)| {
+        let marks = decor::highlights_of(buf, row).into_iter();
+        nvim::list(marks.map(|mark| json!([mark.start, mark.end, mark.group])))
+    };
+    module.set("chat_highlights", function("chat_highlights", of_row)?)?;
     Ok(module)
 }
 
