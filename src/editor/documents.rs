@@ -15,6 +15,7 @@ use super::kit::{buffer, defer};
 use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::send;
+use super::written;
 use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::{BufState, Stamp};
 use acp_core::spine::ids::BufId;
@@ -69,7 +70,11 @@ pub fn start() -> mlua::Result<()> {
         set_renamed(buf, true);
         Ok(())
     })?;
-    on(&["BufWritePost"], |buf| {
+    let written = |fired: Fired| {
+        let buf = fired.buf()?;
+        if written::is_other(buf, &fired.matched()?)? {
+            return Ok(());
+        }
         if !is_attached(buf) {
             return attach(buf, Source::Disk);
         }
@@ -91,7 +96,8 @@ pub fn start() -> mlua::Result<()> {
             made_for,
         }));
         Ok(())
-    })?;
+    };
+    autocmd::on("buffer", &["BufWritePost"], Scope::All, written)?;
     on(&["BufModifiedSet"], |buf| {
         report_state(buf)?;
         super::swap::changed(buf)

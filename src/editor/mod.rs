@@ -54,6 +54,7 @@ mod wake;
 mod walk;
 mod whole;
 mod winbar;
+mod written;
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -152,6 +153,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     decor::start()?;
     documents::start()?;
     outside::start()?;
+    written::start()?;
     notices::start()?;
     review::start()?;
     layout::start()?;

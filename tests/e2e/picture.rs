@@ -72,7 +72,7 @@ fn the_picture_shows_a_turn_with_hunks_and_a_question() {
         "2/3",
         "3/3",
         "waiting for you",
-        "plan 2/3",
+        "3 hunks",
         "$ busted",
         "press <Esc> and a key to answer",
     ] {

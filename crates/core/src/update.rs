@@ -376,6 +376,11 @@ fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
         } => model
             .workspace
             .buffer_saved(buf, (stamp, over), made_for, fx),
+        BufferEvent::Written {
+            path,
+            before,
+            after,
+        } => model.workspace.user_wrote(path, before, after, fx),
         BufferEvent::Detached { buf } => {
             model.workspace.buffer_detached(buf, fx);
         }

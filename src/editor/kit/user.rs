@@ -98,7 +98,7 @@ pub fn is_selecting(win: i32) -> mlua::Result<bool> {
 
 /// Returns whether the keys of an unfinished command refer to lines of this buffer, so that they
 /// would strike other lines if the lines changed now: a selection, a block that is typed into, a
-/// command line, an operator, a mapping or a macro under way. Neovim itself puts back a completion
+/// command line, a command that asks, an operator, a mapping or a macro under way. Neovim itself puts back a completion
 /// by its line's number.
 pub fn refers_to_lines(buf: i32) -> mlua::Result<bool> {
     is_under_way(buf, "moS")
@@ -115,10 +115,14 @@ fn is_under_way(buf: i32, flags: &str) -> mlua::Result<bool> {
         Ok(!nvim::vim_fn::<String>("state", flags)?.is_empty())
     };
     let is_here = buf == buffer::here()?;
-    match mode()?.chars().next() {
+    let mode = mode()?;
+    match mode.chars().next() {
         // A terminal is never reported as safe (|SafeState|), and refers to no lines.
         Some('t') => Ok(false),
         Some('v' | 'V' | '\u{16}' | 's' | 'S' | '\u{13}' | 'c') if is_here => Ok(true),
+        // A command asks whether to go on, as `:s` with `c` and |confirm()| do, or has more to show:
+        // it may change any buffer.
+        Some('r') => Ok(mode != "r"),
         Some('i' | 'R') => Ok(state("m")? || is_here && (IN_BLOCK.get() || state("a")?)),
         // A script that runs before Neovim has started may wait for a change.
         _ => Ok(has_started()? && state(flags)?),

@@ -161,3 +161,41 @@ fn a_file_that_is_being_written_is_asked_about_and_merged_when_its_writer_is_don
     wait_file(nvim, "a.txt", "ONE\ntwo\nthreex\n");
     door.nvim.quit();
 }
+
+#[test]
+fn what_the_user_writes_to_another_file_during_a_turn_is_the_users() {
+    let script = Script::new()
+        .pause("p")
+        .step(json!({ "shell": "sed -i s/two/TWO/ a.txt" }))
+        .pause("q");
+    let project = Project::new()
+        .file("a.txt", "one\ntwo\nthree\n")
+        .file("notes.txt", "note\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    nvim.cmd("set nomore");
+    prompt(&nvim);
+    wait_pause(&nvim, "p");
+    for command in [
+        "write copy.txt",
+        "2write part.txt",
+        "write >> notes.txt",
+        "1write >> notes.txt",
+    ] {
+        nvim.cmd(command);
+    }
+    go_on(&nvim, "p");
+    wait_pause(&nvim, "q");
+    // It does not make the buffer the present file's.
+    nvim.cmd("write! copy.txt");
+    let copy = nvim.project.read("copy.txt");
+    go_on(&nvim, "q");
+    nvim.wait_script("agent");
+    wait_hunks(&nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+    nvim.cmd("Acp reject all");
+    wait_hunks(&nvim, json!([]));
+    wait_file(&nvim, "a.txt", "one\ntwo\nthree\n");
+    check_bytes(&nvim, "copy.txt", copy);
+    check_bytes(&nvim, "part.txt", "two\n");
+    check_bytes(&nvim, "notes.txt", "note\none\ntwo\nthree\none\n");
+    nvim.quit();
+}

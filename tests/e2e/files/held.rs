@@ -84,6 +84,22 @@ fn a_command_line_means_the_lines_that_the_user_saw() {
 }
 
 #[test]
+fn a_substitution_that_asks_changes_the_lines_that_the_user_saw() {
+    let nvim = prompted();
+    nvim.keys(":%s/ap/AP/c<CR>");
+    write_arrives(&nvim);
+    check(nvim, "yy", &["new", "APple", "APricot", "b", "c", "d"]);
+}
+
+#[test]
+fn a_command_that_asks_before_it_goes_on_strikes_the_lines_that_the_user_saw() {
+    let nvim = prompted();
+    nvim.keys(":3 | let at = line('.') | call confirm('Sure?') | execute at 'delete'<CR>");
+    write_arrives(&nvim);
+    check(nvim, "<CR>", &["new", "apple", "apricot", "c", "d"]);
+}
+
+#[test]
 fn a_text_typed_into_a_block_is_repeated_in_its_lines() {
     let nvim = prompted();
     nvim.keys("3G<C-v>jI# ");

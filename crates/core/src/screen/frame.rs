@@ -164,6 +164,14 @@ impl Model {
         if let Some(time) = clock.and_then(Clock::silence) {
             title.push((format!("silent for {time}").into(), "AcpWarning"));
         }
+        let (files, hunks) = self.workspace.reviews().counts(key);
+        if files > 0 {
+            let mut text = plural(hunks, "hunk");
+            if files > 1 || hunks == 0 {
+                text.push_str(&format!(" in {}", plural(files, "file")));
+            }
+            title.push((text.into(), "AcpSign"));
+        }
         if let Some(mode) = session.options().of(Purpose::Mode) {
             title.push((mode.shown().into(), "AcpMode"));
         }
@@ -179,14 +187,6 @@ impl Model {
         }
         if let Some((done, all)) = session.transcript().plan_progress() {
             title.push((format!("plan {done}/{all}").into(), "AcpDim"));
-        }
-        let (files, hunks) = self.workspace.reviews().counts(key);
-        if files > 0 {
-            let mut text = plural(hunks, "hunk");
-            if files > 1 || hunks == 0 {
-                text.push_str(&format!(" in {}", plural(files, "file")));
-            }
-            title.push((text.into(), "AcpSign"));
         }
         if let Some(usage) = session.usage() {
             title.extend(

@@ -60,6 +60,13 @@ pub enum BufferEvent {
         /// The core's edit that caused the save; `None` for one of the user or a plugin.
         made_for: Option<Token<reply::Edited>>,
     },
+    /// Neovim has written lines of a buffer to another file, as `:write NAME` does.
+    Written {
+        path: PathBuf,
+        /// The file that was there before.
+        before: Option<Stamp>,
+        after: Stamp,
+    },
     Detached {
         buf: BufId,
     },

@@ -36,9 +36,37 @@ use unreported::{Cut, Unreported};
 #[derive(Debug, Default)]
 pub struct Changes {
     unreported: Unreported,
+    /// What the user has written to files other than a buffer's own, oldest first.
+    written: Vec<Written>,
+}
+
+/// The maximum number of such files that are remembered until they are reported.
+const WRITTEN: usize = 100;
+
+/// A file that the user has written from Neovim.
+#[derive(Debug)]
+struct Written {
+    path: PathBuf,
+    before: Option<Stamp>,
+    after: Stamp,
 }
 
 impl Changes {
+    /// Returns whether the user has written all that a report has, and nobody else.
+    fn is_users(&mut self, change: &FileChange) -> bool {
+        let mut at = change.before.stamp;
+        for written in self.written.iter().filter(|it| it.path == change.path) {
+            if written.before == at {
+                at = Some(written.after);
+            }
+        }
+        let is_users = at != change.before.stamp && at == change.after.stamp;
+        if is_users {
+            self.written.retain(|it| it.path != change.path);
+        }
+        is_users
+    }
+
     fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
         let is_new = !self.unreported.is_saved(real, &state);
         if is_new {
@@ -131,7 +159,8 @@ impl Workspace {
         let mut lanes = BTreeMap::new();
         for change in changes {
             let path = change.path.clone();
-            let agent = self.agent_at(&path);
+            let is_users = self.changes.is_users(&change);
+            let agent = self.agent_at(&path).filter(|_| !is_users);
             let mut change = TakeIn::reported(change, agent);
             self.changes.cut(&mut change);
             if let Some(session) = agent.filter(|_| change.by.is_some() || !change.read.is_empty())
@@ -234,6 +263,28 @@ impl Workspace {
         if let Some(over) = over {
             self.change_was_overwritten(buf, base, over, fx);
         }
+    }
+
+    /// Records that the user has written lines to a file, which a report will follow.
+    pub(crate) fn user_wrote(
+        &mut self,
+        path: PathBuf,
+        before: Option<Stamp>,
+        after: Stamp,
+        fx: &mut Effects,
+    ) {
+        if self.session_at(&path).is_none() {
+            return;
+        }
+        fx.push(Effect::Host(HostEffect::Saved { stamp: after }));
+        self.tell_saved(&path, Some(after), fx);
+        let written = &mut self.changes.written;
+        written.drain(..(written.len() + 1).saturating_sub(WRITTEN));
+        written.push(Written {
+            path,
+            before,
+            after,
+        });
     }
 
     /// Has the host remember a save of the user's, in case a turn is cut.
