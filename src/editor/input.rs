@@ -3,6 +3,9 @@
 //! Invariant: no text of the user is lost: a replaced draft enters the history of prompts, and undo
 //! restores a sent one.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use nvim_oxi::mlua;
 
 use super::kit::autocmd::{self, Fired, Scope};
@@ -28,7 +31,37 @@ pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     placeholder(buf, key)?;
     complete::set_up(buf, key)?;
     inputmarks::set_up(buf, key)?;
+    autocmd::on("draft", &["BufUnload"], Scope::Buffer(buf), move |_| {
+        let text = text(buf)?;
+        LEFT.with_borrow_mut(|left| left.insert(key, text.clone()));
+        send(Event::Session(SessionEvent::Remember {
+            session: key,
+            text,
+        }));
+        Ok(())
+    })?;
+    // `:edit` has emptied it.
+    autocmd::on(
+        "draft read",
+        &["BufReadCmd"],
+        Scope::Buffer(buf),
+        move |_| put_back(buf, key),
+    )?;
+    put_back(buf, key)?;
     Ok(buf)
+}
+
+/// Puts the draft back that was in the input when its buffer was unloaded.
+fn put_back(buf: i32, key: SessionKey) -> mlua::Result<()> {
+    match LEFT.with_borrow_mut(|left| left.remove(&key)) {
+        Some(draft) => set_text(buf, &draft),
+        None => Ok(()),
+    }
+}
+
+thread_local! {
+    /// The drafts of inputs whose buffers were unloaded.
+    static LEFT: RefCell<BTreeMap<SessionKey, String>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Returns the text of an input.

@@ -260,6 +260,20 @@ fn the_chat_reopens_after_bdelete() {
 }
 
 #[test]
+fn the_draft_outlives_its_buffer() {
+    for command in ["bdelete", "bwipeout", "edit"] {
+        let nvim = talk::start(&[]);
+        nvim.keys("ia draft<Esc>oof two lines<Esc>");
+        nvim.cmd(command);
+        open(&nvim);
+        nvim.wait("the draft", || {
+            talk::here(&nvim) == "acp-input" && nvim.buf_lines(0) == ["a draft", "of two lines"]
+        });
+        nvim.quit();
+    }
+}
+
+#[test]
 fn the_chat_reopens_after_its_windows_were_the_last() {
     check_reopens("<C-w>t:q<CR>q");
 }
