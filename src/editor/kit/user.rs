@@ -60,6 +60,11 @@ pub fn activity() -> mlua::Result<Activity> {
     })
 }
 
+/// Returns whether an autocommand runs.
+pub fn is_in_autocommand() -> mlua::Result<bool> {
+    Ok(!nvim::vim_fn::<String>("state", "x")?.is_empty())
+}
+
 /// Returns whether a macro runs.
 pub fn is_in_macro() -> mlua::Result<bool> {
     Ok(!nvim::vim_fn::<String>("reg_executing", ())?.is_empty())

@@ -139,3 +139,43 @@ fn a_buffer_in_which_no_key_is_pending_does_not_wait() {
     assert_eq!(nvim.mode(), "ic");
     nvim.quit();
 }
+
+#[test]
+fn a_buffer_that_neovim_is_reading_is_not_taken_for_an_empty_one() {
+    let nvim = prompted();
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('BufReadPre', { callback = function()
+            vim.wait(60000, function() return vim.g.go end, 5)
+        end })",
+        (),
+    );
+    nvim.keys(":edit<CR>");
+    nvim.wait("the text to be gone", || {
+        nvim.lua("return vim.api.nvim_buf_line_count(0)", ()) == 1
+    });
+    // The agent's write is answered meanwhile: the file has it.
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    nvim.lua("vim.g.go = true", ());
+    wait_lines(&nvim, &["new", "apple", "apricot", "b", "c", "d"]);
+    super::wait_hunks(&nvim, serde_json::json!([[0, [], ["new"], "pending"]]));
+    nvim.cmd("Acp reject all");
+    wait_lines(&nvim, &["apple", "apricot", "b", "c", "d"]);
+    nvim.wait("the old bytes", || nvim.project.read("a.txt") == BEFORE);
+    nvim.quit();
+}
+
+#[test]
+fn a_buffer_whose_swap_file_neovim_asks_about_is_not_taken_for_an_empty_one() {
+    let nvim = prompted();
+    nvim.cmd("set directory=. swapfile shortmess-=A");
+    nvim.lua("vim.fn.writefile({ 'b0nVIM' }, '.a.txt.swp')", ());
+    nvim.keys(":edit<CR>");
+    nvim.wait_text("(E)dit anyway");
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    nvim.keys("e");
+    wait_lines(&nvim, &["new", "apple", "apricot", "b", "c", "d"]);
+    super::wait_hunks(&nvim, serde_json::json!([[0, [], ["new"], "pending"]]));
+    nvim.quit();
+}
