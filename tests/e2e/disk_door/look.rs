@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::files::{check_bytes, wait_lines};
+use super::super::files::{check_bytes, turn, wait_lines};
 use super::{Door, check_silent, options, save};
 use crate::harness::Project;
 
@@ -200,5 +200,20 @@ fn neovim_still_asks_about_files_outside_any_session() {
     nvim.input(":checktime<CR>");
     nvim.wait_text("W11");
     nvim.keys("<CR>");
+    door.nvim.quit();
+}
+
+#[test]
+fn a_file_that_is_shown_with_its_line_ends_keeps_them() {
+    let before = "one\r\ntwo\r\n";
+    let door = Door::of(Project::new(), before, "sed -i 's/two/TWO/' a.txt");
+    let nvim = &door.nvim;
+    nvim.cmd("edit ++ff=unix a.txt");
+    turn(nvim);
+    nvim.wait_script("agent");
+    wait_lines(nvim, &["one\r", "TWO\r"]);
+    nvim.cmd("Acp reject all");
+    wait_lines(nvim, &["one\r", "two\r"]);
+    nvim.wait("the old bytes", || nvim.project.read("a.txt") == before);
     door.nvim.quit();
 }

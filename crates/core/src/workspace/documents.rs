@@ -75,12 +75,26 @@ impl Document {
         if disk.text.is_ascii() {
             read.format.encoding = self.state.format.encoding;
         }
-        if self.state.format.line_end == LineEnd::Cr && disk.text.len() <= 1 {
+        let own = self.state.format.line_end;
+        let is_own = match (own, disk.format.line_end) {
+            (LineEnd::Cr, _) => disk.text.len() <= 1,
+            (LineEnd::Lf, LineEnd::CrLf) => self.shows_line_ends(),
+            _ => false,
+        };
+        if is_own {
             let wire = disk.format.to_wire(&disk.text, 0..disk.text.len());
-            read.format.line_end = LineEnd::Cr;
+            read.format.line_end = own;
             (read.text, read.format.final_newline) = read.format.from_wire(&wire);
         }
         read
+    }
+
+    /// Returns whether every line of the file has a CR at its end in the buffer: the user has opened
+    /// it with `++ff=unix`.
+    fn shows_line_ends(&self) -> bool {
+        let lines = self.saved.iter().flat_map(|text| text.lines(0..text.len()));
+        let mut lines = lines.peekable();
+        lines.peek().is_some() && lines.all(|line| line.ends_with('\r'))
     }
 
     /// Applies an edit of the buffer, and returns the matching edit of the text.
