@@ -207,8 +207,16 @@ fn menu(key: SessionKey) -> mlua::Result<()> {
         };
     }
     let list = nvim::empty()?;
+    // A kind that all have in common would only take the room of what tells them apart.
+    let mut kinds = found.iter().map(|candidate| candidate.kind);
+    let first = kinds.next();
+    let is_one_kind = kinds.all(|kind| Some(kind) == first);
     for candidate in &found {
-        list.push(item(candidate)?)?;
+        let item = item(candidate)?;
+        if is_one_kind {
+            item.set("kind", "")?;
+        }
+        list.push(item)?;
     }
     nvim::vim_fn("complete", (start + 1, list))
 }

@@ -165,8 +165,9 @@ pub fn set_attached(key: SessionKey, labels: Vec<OneLine>) -> mlua::Result<()> {
     let Some(chat) = chats::get(key) else {
         return Ok(());
     };
-    let bar = attached_bar(&labels);
     for win in nvim::windows_of(chat.input)? {
+        let columns = usize::try_from(window::width(win)?).unwrap_or(0);
+        let bar = attached_bar(&labels, columns);
         // A window of one line has no room for the bar.
         let _: mlua::Result<()> = nvim::set_win_option(win, "winbar", bar.as_str());
     }
@@ -178,14 +179,53 @@ pub fn set_attached(key: SessionKey, labels: Vec<OneLine>) -> mlua::Result<()> {
     Ok(())
 }
 
-fn attached_bar(labels: &[OneLine]) -> String {
+/// Fits the attachments of all chats to their windows.
+pub fn fit_attached() -> mlua::Result<()> {
+    let chats = chats::with(|chats| chats.by_session.clone());
+    let attached = chats
+        .into_iter()
+        .filter(|(_, chat)| !chat.attached.is_empty());
+    for (key, chat) in attached {
+        set_attached(key, chat.attached)?;
+    }
+    Ok(())
+}
+
+/// Returns the bar: each attachment with its number. Where there is no room, the ends of the names
+/// are shown, which tell files apart.
+fn attached_bar(labels: &[OneLine], columns: usize) -> String {
+    let width = |label: &OneLine| label.chars().count() + NUMBER;
+    let all: usize = labels.iter().map(width).sum();
+    let each = match all <= columns {
+        true => usize::MAX,
+        false => (columns / labels.len().max(1))
+            .saturating_sub(NUMBER)
+            .max(SHORT),
+    };
     let mut bar = String::new();
     for (number, label) in (1..).zip(labels) {
+        let count = label.chars().count();
+        let label: String = match count <= each {
+            true => label.to_string(),
+            false => std::iter::once('…')
+                .chain(label.chars().skip(count + 1 - each))
+                .collect(),
+        };
         let label = label.replace('%', "%%");
         bar.push_str(&format!(" %#AcpKey#{number} %#AcpPath#{label}%*"));
     }
+    if !bar.is_empty() {
+        // What still has no room is cut at the end.
+        bar.push_str("%<");
+    }
     bar
 }
+
+/// The columns of an attachment's number.
+const NUMBER: usize = 3;
+
+/// The least number of columns for an attachment's name.
+const SHORT: usize = 8;
 
 /// Shows a hint in an empty input window.
 fn placeholder(buf: i32, key: SessionKey) -> mlua::Result<()> {

@@ -134,6 +134,7 @@ pub fn start() -> mlua::Result<()> {
     })?;
     autocmd::on("window sizes", &["WinResized"], Scope::All, |_| {
         winbar::fit_all()?;
+        super::input::fit_attached()?;
         windows_resized()
     })?;
     Ok(())

@@ -66,6 +66,24 @@ fn attachments_are_shown_above_the_input_until_sent() {
 }
 
 #[test]
+fn attachments_without_room_keep_their_numbers_and_the_ends_of_their_names() {
+    let mut project = expecting(&[]).size(80, 24);
+    let names = ["one", "two", "three"].map(|name| format!("src/a/long/folder/{name}.txt"));
+    for name in &names {
+        project = project.file(name, "text\n");
+    }
+    let nvim = project.start();
+    nvim.cmd("AcpChat");
+    for name in &names {
+        nvim.cmd(&format!("Acp attach {name}"));
+    }
+    nvim.wait_text("1 …/a/long/folder/one.txt 2 …/a/long/folder/two.txt 3 …/long/folder/three.txt");
+    nvim.resize(240, 24);
+    nvim.wait_text(&format!("2 {}", names[1]));
+    nvim.quit();
+}
+
+#[test]
 fn attachments_are_removed_by_key_and_command() {
     let blocks = json!([text("go"), resource("/b", "b\n")]);
     let project = expecting(&[blocks]).file("a", "a\n").file("b", "b\n");

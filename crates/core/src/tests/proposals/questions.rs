@@ -55,6 +55,21 @@ fn a_question_lists_its_files_in_the_agents_order_once_the_first_is_read() {
     assert_eq!(places(&w), ["/p/first", F]);
 }
 
+#[test]
+fn a_question_about_a_whole_file_says_how_many_lines_go() {
+    let notes = |old| {
+        let w = asked(OLD, &[diff(F, old, NEW)]);
+        let view = w.editor.permission.as_ref().expect("it is shown");
+        let lines = view.lines.iter().map(|line| line.text.to_string());
+        lines
+            .filter(|line| line.starts_with("Replaces"))
+            .collect::<Vec<_>>()
+    };
+    let text = "Replaces all of f: 2 of its 5 lines go, which only the file shows.";
+    assert_eq!(notes(None), [text]);
+    assert_eq!(notes(Some(OLD)), [""; 0]);
+}
+
 /// Checks that a decided question without one clear option is left to the user.
 #[track_caller]
 fn check_asked(options: &Value, action: ReviewAction) {

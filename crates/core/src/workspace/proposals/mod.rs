@@ -24,7 +24,7 @@ use crate::spine::event::ReviewAction;
 use crate::spine::ids::{QuestionId, SessionKey};
 use crate::text::diff::{diff, hunks};
 use crate::text::format::LineEnd;
-use crate::text::{LineEdit, Text, moved};
+use crate::text::{LineEdit, Text, moved, plural};
 use crate::workspace::ledger::Which;
 use acp::ToolCallId;
 pub use follow::files_of;
@@ -339,6 +339,14 @@ impl FileProposal {
             })
             .collect();
         keep_choices(&known, &mut self.hunks);
+        let has_no_old = |change: &Diff| change.old.as_deref().unwrap_or_default().is_empty();
+        if self.diffs.iter().any(|(change, _)| has_no_old(change)) && !base.text.is_empty() {
+            let gone: usize = self.hunks.iter().map(|hunk| hunk.old.len()).sum();
+            notes.push(Note::Hint(format!(
+                "Replaces all of {name}: {gone} of its {} go, which only the file shows.",
+                plural(base.text.len(), "line")
+            )));
+        }
         self.notes = notes;
     }
 
