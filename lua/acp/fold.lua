@@ -23,13 +23,13 @@ end
 ---@return [string, integer?][]
 function M.text()
   local first = vim.v.foldstart
-  local line = vim.fn.getline(first)
-  local window = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1]
+  local buf = vim.api.nvim_get_current_buf()
+  local line = vim.api.nvim_buf_get_lines(buf, first - 1, first, true)[1] or ""
+  local window = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1] or { width = 0, textoff = 0 }
   local room = window.width - window.textoff
   local shown = vim.fn.strdisplaywidth(line) > room and beginning(line, room - 1) or line
   local chunks = {}
   local from = 0
-  local buf = vim.api.nvim_get_current_buf()
   for _, mark in ipairs(require("acp.native").load().chat_highlights(buf, first - 1)) do
     local start, stop = math.max(mark[1], from), math.min(mark[2], #shown)
     if start < stop then
