@@ -317,7 +317,13 @@ fn what_is_decided_about_has_colours_without_termguicolors() {
 
 #[test]
 fn with_few_or_reversed_colours_an_added_line_has_its_own_also_in_its_code() {
-    let nvim = reviewed_in(Project::new(), OLD, NEW);
+    // There, the code's colours would be backgrounds.
+    let reversed = "highlight clear
+        highlight DiffAdd gui=reverse guifg=#5faf5f
+        highlight DiffText gui=reverse guifg=#af87af\n";
+    let project = Project::new().file("colors/reversed.vim", reversed);
+    let nvim = reviewed_in(project, OLD, NEW);
+    nvim.cmd("set runtimepath+=.");
     let code = "local space = vim.api.nvim_create_namespace('code')
         vim.api.nvim_buf_set_extmark(0, space, 1, 0,
           { end_col = 3, hl_group = 'String', priority = 125 })";
@@ -326,8 +332,7 @@ fn with_few_or_reversed_colours_an_added_line_has_its_own_also_in_its_code() {
         ("set termguicolors", "String"),
         ("set notermguicolors", "Diff"),
         ("set termguicolors", "String"),
-        // There, the code's colours would be backgrounds.
-        ("colorscheme habamax", "Diff"),
+        ("colorscheme reversed", "Diff"),
         ("colorscheme default", "String"),
     ] {
         nvim.keys(&format!(":{command}<CR>"));

@@ -19,7 +19,7 @@ use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::{CheckpointTaken, Edited};
-use crate::spine::project::{FileChange, FileState};
+use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
 use crate::text::format::Format;
 use crate::workspace::Workspace;
@@ -48,23 +48,29 @@ const WRITTEN: usize = 100;
 struct Written {
     path: PathBuf,
     before: Option<Stamp>,
-    after: Stamp,
+    after: Option<Stamp>,
 }
 
 impl Changes {
     /// Returns whether the user has written all that a report has, and nobody else.
     fn is_users(&mut self, change: &FileChange) -> bool {
         let mut at = change.before.stamp;
-        for written in self.written.iter().filter(|it| it.path == change.path) {
-            if written.before == at {
-                at = Some(written.after);
+        let mut last = None;
+        for (index, written) in self.written.iter().enumerate() {
+            if written.path == change.path && written.before == at {
+                at = written.after;
+                if at == change.after.stamp {
+                    last = Some(index);
+                }
             }
         }
-        let is_users = at != change.before.stamp && at == change.after.stamp;
-        if is_users {
+        if let Some(last) = last {
+            // A later write has a report of its own.
+            let later = self.written.split_off(last + 1);
             self.written.retain(|it| it.path != change.path);
+            self.written.extend(later);
         }
-        is_users
+        last.is_some()
     }
 
     fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
@@ -159,7 +165,7 @@ impl Workspace {
         let mut lanes = BTreeMap::new();
         for change in changes {
             let path = change.path.clone();
-            let is_users = self.changes.is_users(&change);
+            let is_users = is_editors(&change) || self.changes.is_users(&change);
             let agent = self.agent_at(&path).filter(|_| !is_users);
             let mut change = TakeIn::reported(change, agent);
             self.changes.cut(&mut change);
@@ -270,14 +276,16 @@ impl Workspace {
         &mut self,
         path: PathBuf,
         before: Option<Stamp>,
-        after: Stamp,
+        after: Option<Stamp>,
         fx: &mut Effects,
     ) {
         if self.session_at(&path).is_none() {
             return;
         }
-        fx.push(Effect::Host(HostEffect::Saved { stamp: after }));
-        self.tell_saved(&path, Some(after), fx);
+        if let Some(stamp) = after {
+            fx.push(Effect::Host(HostEffect::Saved { stamp }));
+        }
+        self.tell_saved(&path, after, fx);
         let written = &mut self.changes.written;
         written.drain(..(written.len() + 1).saturating_sub(WRITTEN));
         written.push(Written {
@@ -424,6 +432,25 @@ fn told_in<'a>(
         Intent::TakeIn(change) if change.is_report => Some((&change.change, change.by?)),
         _ => None,
     })
+}
+
+/// Returns whether a file is a swap file (`.NAME.swp`) or an undo file (`.NAME.un~`) of Neovim's or
+/// Vim's, kept beside the file it belongs to. Only its name is known: whoever wrote it, it is not
+/// put back, because unsaved lines of the user's are in it.
+fn is_editors(change: &FileChange) -> bool {
+    let name = change.path.file_name().map(|name| name.as_encoded_bytes());
+    let is_named = match name {
+        Some([b'.', _, .., b'.', b's', b'w', last]) => last.is_ascii_lowercase(),
+        Some(name) => name.starts_with(b".") && name.ends_with(b".un~"),
+        None => false,
+    };
+    let is_binary = |state: &FileState| match &state.body {
+        Body::Missing | Body::Bytes { .. } => true,
+        // Between its creation and its first block.
+        Body::Text(text) => text.text.is_empty(),
+        Body::Link(_) | Body::Unreadable(_) => false,
+    };
+    is_named && is_binary(&change.before) && is_binary(&change.after)
 }
 
 /// Returns why the user should look at a change of this file, if git obeys it.
