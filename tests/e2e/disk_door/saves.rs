@@ -238,3 +238,47 @@ fn the_swap_and_undo_files_and_copies_that_neovim_keeps_beside_a_file_are_not_th
     assert!(!is_there(".b.txt.swp"), "a closed file has no swap file");
     nvim.quit();
 }
+
+/// A line of the user's that a save hook formats on disk stays the user's.
+#[track_caller]
+fn formatted_by(after_write: &str) {
+    let script = Script::new()
+        .pause("p")
+        .step(json!({ "shell": "sed -i s/two/TWO/ a.txt" }))
+        .pause("q");
+    let project = Project::new()
+        .before(&format!("autocmd BufWritePost a.txt {after_write}"))
+        .file("a.txt", "one\ntwo\nthree\nfour\nfive\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    nvim.cmd("set nomore");
+    prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.keys("Gox=1<Esc>");
+    nvim.input(":write<CR>");
+    wait_lines(&nvim, &["one", "two", "three", "four", "five", "x = 1"]);
+    go_on(&nvim, "p");
+    wait_pause(&nvim, "q");
+    wait_lines(&nvim, &["one", "TWO", "three", "four", "five", "x = 1"]);
+    go_on(&nvim, "q");
+    nvim.wait_script("agent");
+    wait_hunks(&nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+    nvim.cmd("Acp reject all");
+    wait_hunks(&nvim, json!([]));
+    wait_file(&nvim, "a.txt", "one\ntwo\nthree\nfour\nfive\nx = 1\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_saved_line_that_a_hook_formats_stays_the_users_when_the_file_is_read_again() {
+    formatted_by("silent !sed -i 's/x=1/x = 1/' % | edit");
+}
+
+#[test]
+fn a_saved_line_that_a_hook_formats_stays_the_users_when_its_change_is_noticed() {
+    formatted_by("silent !sed -i 's/x=1/x = 1/' %");
+}
+
+#[test]
+fn a_saved_line_that_a_hook_formats_stays_the_users_when_it_is_looked_for() {
+    formatted_by("call system('sed -i \"s/x=1/x = 1/\" a.txt') | checktime");
+}

@@ -172,7 +172,7 @@ fn a_buffer_that_neovim_is_reading_is_not_taken_for_an_empty_one() {
 fn a_buffer_whose_swap_file_neovim_asks_about_is_not_taken_for_an_empty_one() {
     let nvim = prompted();
     nvim.cmd("set directory=. swapfile shortmess-=A");
-    nvim.lua("vim.fn.writefile({ 'b0nVIM' }, '.a.txt.swp')", ());
+    nvim.lua("vim.fn.writefile({ 'b0nVIM\\n' }, '.a.txt.swp')", ());
     nvim.keys(":edit<CR>");
     nvim.wait_text("(E)dit anyway");
     go_on(&nvim, "p");

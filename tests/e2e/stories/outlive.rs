@@ -293,3 +293,34 @@ fn a_reject_of_files_and_folders_that_is_cut_in_half_is_completed_in_the_next_ne
         nvim.quit();
     }
 }
+
+#[test]
+fn what_is_recovered_from_a_swap_file_keeps_the_hunks_and_the_users_text() {
+    let nvim = changed();
+    nvim.keys("G");
+    crate::killed::type_and_rest(&nvim, "mine");
+    let nvim = again(kill(nvim), (3, 4));
+    recover(&nvim);
+    wait_lines(
+        &nvim,
+        &["one", "TWO", "three", "four", "FIVE", "six", "mine"],
+    );
+    nvim.cmd("Acp reject all");
+    wait_review(&nvim, 0, 0);
+    wait_lines(
+        &nvim,
+        &["one", "two", "three", "four", "five", "six", "mine"],
+    );
+    nvim.quit();
+}
+
+/// Reads the current file from its swap file.
+#[track_caller]
+fn recover(nvim: &Nvim) {
+    nvim.cmd("set shortmess-=A");
+    nvim.keys(":edit!<CR>");
+    nvim.wait_text("(R)ecover");
+    nvim.keys("r");
+    nvim.wait_text("ENTER");
+    nvim.keys("<CR>");
+}
