@@ -3,6 +3,7 @@
 //!
 //! Invariants: a request gets exactly one response; the user's edits are merged, never replaced.
 
+mod encoding;
 mod paths;
 mod read;
 mod write;
