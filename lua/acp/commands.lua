@@ -132,7 +132,10 @@ local function terminal(call)
   if id then
     native.terminal_open(id)
   elseif #all == 0 then
-    vim.notify("acp.nvim: No agent has run a command in a terminal yet.", vim.log.levels.INFO)
+    vim.notify(
+      "acp.nvim: No terminal yet. What an agent runs by itself is shown in the chat.",
+      vim.log.levels.INFO
+    )
   else
     require("acp.select")(all, {
       prompt = "Terminals",

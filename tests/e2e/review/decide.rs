@@ -536,3 +536,24 @@ fn a_range_is_decided_by_command_function_and_plug_mapping() {
     wait_file(&nvim, "a.txt", "one\nTWO\nthree\nfour\nfive\nseven\n");
     nvim.quit();
 }
+
+#[test]
+fn what_a_reject_leaves_on_disk_for_the_user_to_write_is_said_with_the_last_hunk() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.keys("ggOmine<Esc>");
+    nvim.keys("3G\\r");
+    let all = all().len();
+    nvim.wait("a reject", || {
+        hunks(&nvim)
+            .as_array()
+            .is_some_and(|left| left.len() == all - 1)
+    });
+    let unsaved = "a.txt has other unsaved changes: `:write` saves the reject, too.";
+    assert!(!nvim.messages().contains(unsaved));
+    nvim.cmd("Acp reject file");
+    nvim.wait("the message", || nvim.messages().contains(unsaved));
+    wait_file(&nvim, "a.txt", NEW);
+    nvim.cmd("write");
+    wait_file(&nvim, "a.txt", &format!("mine\n{OLD}"));
+    nvim.quit();
+}

@@ -181,10 +181,7 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
             }
             Announcement::TurnStarted { session } if turn(session) == Some(announcement) => {
                 let phase = phase(session);
-                assert!(
-                    matches!(phase, Some(Phase::Running | Phase::Waiting)),
-                    "{phase:?}"
-                );
+                assert!(phase.is_some_and(Phase::is_at_work), "{phase:?}");
             }
             Announcement::TurnEnded {
                 session,

@@ -58,6 +58,8 @@ pub struct Workspace {
     signals: Vec<Signal>,
     /// Decisions that failed and are not reported yet.
     failures: Vec<String>,
+    /// The files in whose modified buffers hunks were rejected.
+    unsaved: BTreeSet<PathBuf>,
 }
 
 impl Workspace {
@@ -103,15 +105,41 @@ impl Workspace {
             self.tell_reviews(touched, fx);
         }
         self.tell_tracked(fx);
-        self.tell_failures(fx);
+        let is_silent = self.failures.is_empty() && self.unsaved.is_empty();
+        if !is_silent && !self.is_deciding() {
+            self.tell_failures(fx);
+            self.tell_unsaved(fx);
+        }
+    }
+
+    /// Says of which files the disk still has what was rejected: they have other unsaved changes, and
+    /// no hunk is left to say so.
+    fn tell_unsaved(&mut self, fx: &mut Effects) {
+        let mut files = std::mem::take(&mut self.unsaved);
+        files.retain(|path| {
+            let document = self.documents.find(path);
+            let review = self.reviews.get(path);
+            document.is_some_and(|(_, document)| document.state.modified)
+                && review.is_none_or(|review| !review.is_pending())
+        });
+        let (files, saves) = match files.first() {
+            None => return,
+            Some(path) if files.len() == 1 => (
+                format!("{} has", path.display()),
+                "`:write` saves the reject",
+            ),
+            Some(_) => (
+                format!("{} have", plural(files.len(), "file")),
+                "`:wall` saves the rejects",
+            ),
+        };
+        let text = format!("{files} other unsaved changes: {saves}, too.");
+        fx.push(notify(Level::Info, text));
     }
 
     /// Reports failed decisions in one message, once none is under way: Neovim waits for a key after
     /// several.
     fn tell_failures(&mut self, fx: &mut Effects) {
-        if self.failures.is_empty() || self.is_deciding() {
-            return;
-        }
         let failures = std::mem::take(&mut self.failures);
         let text = match failures.as_slice() {
             [text] => text.clone(),

@@ -493,8 +493,13 @@ impl Workspace {
     ) -> Next {
         let end = match (landing, outcome) {
             (Landing::Decided(end), Outcome::Edited(done)) => {
-                if let Some(Err(why)) = done.saved {
-                    fx.push(notify(Level::Error, not_saved(path, why)));
+                match done.saved {
+                    Some(Err(why)) => fx.push(notify(Level::Error, not_saved(path, why))),
+                    Some(Ok(())) => {}
+                    None if end == End::Stays && matches!(decide.choice, Choice::Reject(_)) => {
+                        self.unsaved.insert(path.to_owned());
+                    }
+                    None => {}
                 }
                 end
             }
