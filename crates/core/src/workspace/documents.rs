@@ -65,7 +65,7 @@ impl Document {
         }
     }
 
-    /// Decodes a file of this one's name.
+    /// Decodes bytes of the file in the encoding of its buffer.
     pub fn decode(&self, bytes: &[u8]) -> DiskText {
         let (format, text) = Format::decode(bytes);
         let mut decoded = DiskText { text, format };
