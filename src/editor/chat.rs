@@ -53,7 +53,7 @@ fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     let name = buffer::free_name(&format!("acp://{agent}/{}", key.0))?;
     let buf = buffer::read_only(&name, "acp-chat")?;
     nvim::set_buf_option(buf, "formatlistpat", LIST_ITEM)?;
-    super::keymaps::chat(buf, key)?;
+    super::keymaps::of_chat(buf, key)?;
     // `:edit` has emptied it.
     autocmd::on(
         "chat read",
@@ -299,4 +299,18 @@ pub(super) fn follow_again(chat: &Chat) -> mlua::Result<()> {
         go_to_end(win, chat.transcript)?;
     }
     Ok(())
+}
+
+/// Scrolls a session's transcript by the keys of a normal-mode command. At its end it follows again.
+pub fn scroll(key: SessionKey, keys: &str) -> mlua::Result<()> {
+    let Some(chat) = get(key) else {
+        return Ok(());
+    };
+    match window::showing(chat.transcript, window::tab()?)? {
+        Some(win) => {
+            let command = format!("normal! {keys}");
+            window::call(win, move || api("nvim_command", command))
+        }
+        None => Ok(()),
+    }
 }

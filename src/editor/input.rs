@@ -138,11 +138,6 @@ fn can_steer(key: SessionKey) -> bool {
     state::session(key, |info| info.steering) == Some(true)
 }
 
-fn writing_hint(key: SessionKey) -> String {
-    let is_at_work = state::session(key, |info| info.phase.is_at_work()) == Some(true);
-    keys::writing_hint(can_steer(key), is_at_work)
-}
-
 /// Updates the menu and the marks: the core has new candidates or commands.
 pub fn candidates_came(key: SessionKey) -> mlua::Result<()> {
     if let Some(chat) = chats::get(key)
@@ -251,9 +246,12 @@ fn placeholder(buf: i32, key: SessionKey) -> mlua::Result<()> {
         let hint = match fired.event()?.as_str() {
             // No window follows the agent while the user writes.
             "InsertEnter" | "TextChangedI" if follow::is_followed_from(buf) => {
-                format!("<Esc> lets the window follow · {}", writing_hint(key))
+                format!(
+                    "<Esc> lets the window follow · {}",
+                    keys::writing_hint(can_steer(key))
+                )
             }
-            "InsertEnter" | "TextChangedI" => writing_hint(key),
+            "InsertEnter" | "TextChangedI" => keys::writing_hint(can_steer(key)),
             _ => keys::resting_hint(),
         };
         draw(hint)

@@ -7,14 +7,14 @@ use super::kit::user;
 use super::nvim::api;
 use super::recall::{self, Way};
 use super::state::send;
-use super::{complete, input, layout, links};
+use super::{chat, complete, input, layout, links};
 use acp_core::conversation::options::Setting;
 use acp_core::conversation::queue::When;
 use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::ids::SessionKey;
 
 /// Maps the keys of a transcript.
-pub fn chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
+pub fn of_chat(buf: i32, key: SessionKey) -> mlua::Result<()> {
     let bind = |name, desc, run: fn(SessionKey) -> mlua::Result<()>| {
         bind(buf, &["n"], ("chat", name), desc, move |_| run(key))
     };
@@ -78,6 +78,21 @@ pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
     bind(buf, both, ("input", "newer"), desc, move |lhs| {
         recall::go(key, Way::Newer, lhs)
     })?;
+    for (name, desc, keys) in [
+        ("scroll_up", "Scrolls the transcript up", "\u{15}"),
+        ("scroll_down", "Scrolls the transcript down", "\u{4}"),
+    ] {
+        bind(
+            buf,
+            both,
+            ("input", name),
+            desc,
+            move |lhs| match user::is_in_menu()? {
+                true => feed(lhs),
+                false => chat::scroll(key, keys),
+            },
+        )?;
+    }
     let desc = "Detaches the last attachment";
     bind(buf, normal, ("input", "detach"), desc, move |_| {
         input::detach_last(key)

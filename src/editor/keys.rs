@@ -130,17 +130,15 @@ pub fn resting_hint() -> String {
     "Press i to write a prompt".to_owned()
 }
 
-/// Returns the hint of an empty input window in insert mode, for an agent that can be steered or not,
-/// and that is at work or not.
-pub fn writing_hint(can_steer: bool, is_running: bool) -> String {
+/// Returns the hint of an empty input window in insert mode, for an agent that can be steered or not.
+pub fn writing_hint(can_steer: bool) -> String {
     let mut hints = Vec::new();
-    let sends: &[_] = match (can_steer, is_running) {
-        (true, _) => &[
+    let sends: &[_] = match can_steer {
+        true => &[
             ("send_insert", "sends, also into a turn"),
             ("queue", "queues"),
         ],
-        (false, false) => &[("send_insert", "sends")],
-        (false, true) => &[("send_insert", "queues")],
+        false => &[("send_insert", "sends")],
     };
     for &(name, word) in sends.iter().chain(&[("newline", "starts a new line")]) {
         if let Some(key) = of("input", name).first() {

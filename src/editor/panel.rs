@@ -157,7 +157,7 @@ fn create((key, kind): Name, chat: &Chat) -> mlua::Result<i32> {
     match kind {
         Kind::Plan => {
             // Keys typed before the focus moves on act as in the transcript.
-            keymaps::chat(buf, key)?;
+            keymaps::of_chat(buf, key)?;
             let entered = move |_| defer::soon("plan", move || pass_focus(key));
             autocmd::on("plan", &["WinEnter"], Scope::Buffer(buf), entered)?;
         }

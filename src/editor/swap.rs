@@ -14,6 +14,7 @@ use nvim_oxi::mlua;
 use super::kit::{buffer, defer};
 use super::nvim::{self, api};
 use super::outside::is_within;
+use acp_core::conversation::session::Phase;
 
 /// Completes the swap files of all modified buffers, before an agent starts to work.
 pub fn complete_all() -> mlua::Result<()> {
@@ -23,10 +24,11 @@ pub fn complete_all() -> mlua::Result<()> {
 
 /// Completes the swap file of a modified buffer, if an agent is working in its project.
 pub fn changed(buf: i32) -> mlua::Result<()> {
+    let is_at_work = |phase| matches!(phase, Phase::Running | Phase::Waiting);
     if !nvim::buf_option::<bool>(buf, "modified")? {
         return Ok(());
     }
-    match is_within(buf, |session| session.phase.is_at_work())? {
+    match is_within(buf, |session| is_at_work(session.phase))? {
         true => complete(buf),
         false => Ok(()),
     }

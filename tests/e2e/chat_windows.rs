@@ -506,3 +506,27 @@ fn a_low_screen_with_other_windows_of_a_fixed_height_is_survived() {
     nvim.wait("the input to keep its height again", || is_fixed() == true);
     nvim.quit();
 }
+
+#[test]
+fn the_transcript_is_scrolled_from_the_input() {
+    let lines: Vec<String> = (1..=60).map(|row| format!("line {row}")).collect();
+    let long = json!({ "say": lines.join("\n\n") }).to_string();
+    let nvim = talk::start(&[&long, r#"{"say":"more"}"#]);
+    talk::talk(&nvim, "hi");
+    nvim.wait_text("line 60");
+    for start in ["idraft", ""] {
+        nvim.keys(&format!("{start}<PageUp><PageUp>"));
+        nvim.wait("the end to be off the screen", || {
+            !nvim.screen().has("line 60")
+        });
+        nvim.keys(&"<PageDown>".repeat(4));
+        nvim.wait_text("line 60");
+        nvim.keys("<Esc>");
+    }
+    assert_eq!(here(&nvim), "acp-input");
+    assert_eq!(nvim.buf_lines(0), ["draft"]);
+    // At its end, it follows again; elsewhere, it stays.
+    talk::talk(&nvim, "again");
+    nvim.wait_text("more");
+    nvim.quit();
+}

@@ -82,23 +82,6 @@ fn input(nvim: &Nvim) -> String {
 }
 
 #[test]
-fn the_input_says_that_a_prompt_waits_for_the_turn() {
-    let nvim = Project::new().agent("scripted", &cancelled("one")).start();
-    open(&nvim);
-    talk::prompt(&nvim, "one");
-    wait_said(&nvim, "at one");
-    nvim.keys("i");
-    nvim.wait_text("<CR> queues");
-    nvim.keys("<Esc>");
-    nvim.cmd("Acp cancel");
-    nvim.wait_text("idle");
-    nvim.keys("i");
-    nvim.wait_text("<CR> sends");
-    nvim.keys("<Esc>");
-    nvim.quit();
-}
-
-#[test]
 fn queued_prompts_are_shown_above_the_input_and_sent_one_by_one() {
     let nvim = busy(&[turn("one"), turn("two"), turn("three")]);
     assert_eq!(windows(&nvim), ALL);

@@ -153,7 +153,7 @@ fn without_a_terminal_there_is_a_message_and_several_are_a_list() {
     .before("set nomore")
     .start();
     nvim.cmd("Acp terminal");
-    nvim.wait_text("No agent has run a command");
+    nvim.wait_text("No terminal yet");
     talk::open(&nvim);
     talk::prompt(&nvim, "go");
     nvim.wait("both terminals", || terminals(&nvim) == 2);
@@ -464,6 +464,6 @@ fn a_terminal_closes_with_its_session() {
         !windows(&nvim).contains(&"acp-terminal".to_owned())
     });
     nvim.cmd("Acp terminal");
-    nvim.wait_text("No agent has run a command");
+    nvim.wait_text("No terminal yet");
     nvim.quit();
 }

@@ -89,6 +89,14 @@ local input_keys = {
       keys("<Down>", "In the last line: shows the next prompt, and finally your draft.")
     ),
     field(
+      "scroll_up",
+      keys(
+        "<PageUp>",
+        "Normal and insert mode: scrolls the transcript up by half of its window, as |CTRL-U| does."
+      )
+    ),
+    field("scroll_down", keys("<PageDown>", "Normal and insert mode: scrolls it down.")),
+    field(
       "complete",
       keys(
         "<Tab>",

@@ -265,6 +265,10 @@
 ---@field older? string|string[]|false
 --- In the last line: shows the next prompt, and finally your draft.
 ---@field newer? string|string[]|false
+--- Normal and insert mode: scrolls the transcript up by half of its window, as |CTRL-U| does.
+---@field scroll_up? string|string[]|false
+--- Normal and insert mode: scrolls it down.
+---@field scroll_down? string|string[]|false
 --- Insert mode: accepts the selected completion, or the first one. Without a completion menu, the
 --- key keeps its usual meaning.
 ---@field complete? string|string[]|false

@@ -125,6 +125,8 @@
 ---@field cancel string[]
 ---@field older string[]
 ---@field newer string[]
+---@field scroll_up string[]
+---@field scroll_down string[]
 ---@field complete string[]
 ---@field answer string[]
 ---@field detach string[]

@@ -247,7 +247,7 @@ fn the_input_says_why_nothing_moves() {
         !nvim.screen().has("following")
     });
     nvim.keys("<Esc>i");
-    nvim.wait_text("<CR> queues");
+    nvim.wait_text("<CR> sends");
     assert!(!nvim.screen().has("lets the window follow"));
     nvim.quit();
 }

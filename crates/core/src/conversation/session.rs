@@ -99,11 +99,6 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns whether the agent works, or waits for the user to go on.
-    pub fn is_at_work(self) -> bool {
-        matches!(self, Phase::Running | Phase::Waiting)
-    }
-
     pub fn name(self) -> &'static str {
         match self {
             Phase::Starting => "starting",

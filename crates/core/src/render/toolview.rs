@@ -283,7 +283,7 @@ fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
         _ => title(tool),
     };
     line.push(&title, "AcpToolTitle");
-    let place = tool.locations.first();
+    let place = tool.locations.first().cloned().or_else(|| changed(tool));
     line.push("  ", "AcpDim");
     line.push(status, "AcpDim");
     match look.calls {
@@ -296,19 +296,25 @@ fn header(tool: &ToolCall, look: &Look<'_>) -> Line {
     }
     // A closed fold is cut at the window's edge, so less important parts come last.
     let is_news = |place: &&Location| place.path != look.cwd && !names(&title, place);
-    if let Some(place) = place.filter(is_news) {
+    if let Some(place) = place.as_ref().filter(is_news) {
         line.push("  ", "AcpDim");
         line.push(&shown_at(place, look.cwd), "AcpPath");
     }
-    let changed = tool.content.iter().find_map(|item| match item {
-        ToolContent::Diff { path, .. } => Some(path.as_path()),
-        _ => None,
-    });
-    let path = place.map(|place| place.path.as_path()).or(changed);
     line.linked(Link::Call {
         entry: look.entry,
-        path: path.map(Arc::from),
+        path: place.as_ref().map(|place| Arc::from(place.path.as_path())),
         row: place.and_then(|place| place.row),
+    })
+}
+
+/// Returns the first file that a tool call's diffs change.
+fn changed(tool: &ToolCall) -> Option<Location> {
+    tool.content.iter().find_map(|item| match item {
+        ToolContent::Diff { path, .. } => Some(Location {
+            path: path.clone(),
+            row: None,
+        }),
+        _ => None,
     })
 }
 

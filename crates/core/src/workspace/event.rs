@@ -65,7 +65,7 @@ pub enum BufferEvent {
         path: PathBuf,
         /// The file that was there before.
         before: Option<Stamp>,
-        after: Option<Stamp>,
+        after: Stamp,
     },
     Detached {
         buf: BufId,

@@ -47,7 +47,7 @@ const WRITTEN: usize = 100;
 struct Written {
     path: PathBuf,
     before: Option<Stamp>,
-    after: Option<Stamp>,
+    after: Stamp,
 }
 
 impl Changes {
@@ -57,7 +57,7 @@ impl Changes {
         let mut last = None;
         for (index, written) in self.written.iter().enumerate() {
             if written.path == change.path && written.before == at {
-                at = written.after;
+                at = Some(written.after);
                 if at == change.after.stamp {
                     last = Some(index);
                 }
@@ -280,16 +280,14 @@ impl Workspace {
         &mut self,
         path: PathBuf,
         before: Option<Stamp>,
-        after: Option<Stamp>,
+        after: Stamp,
         fx: &mut Effects,
     ) {
         if self.session_at(&path).is_none() {
             return;
         }
-        if let Some(stamp) = after {
-            fx.push(Effect::Host(HostEffect::Saved { stamp }));
-        }
-        self.tell_saved(&path, after, fx);
+        fx.push(Effect::Host(HostEffect::Saved { stamp: after }));
+        self.tell_saved(&path, Some(after), fx);
         let written = &mut self.changes.written;
         written.drain(..(written.len() + 1).saturating_sub(WRITTEN));
         written.push(Written {
