@@ -114,11 +114,13 @@ fn a_save_over_a_change_keeps_the_characters_of_both() {
     nvim.keys("ggOmine 文<Esc>");
     // Neovim learns of the change with the save.
     nvim.lua(
-        "local file = assert(io.open('a.txt', 'r+b'))
-        local text = file:read('*a'):gsub('last', '\\206\\196\\214\\208')
-        file:seek('set')
-        file:write(text)
-        file:close()
+        "local old = assert(io.open('a.txt', 'rb'))
+        local text = old:read('*a'):gsub('last', '\\206\\196\\214\\208')
+        old:close()
+        local new = assert(io.open('../beside', 'wb'))
+        new:write(text)
+        new:close()
+        assert(os.rename('../beside', 'a.txt'))
         vim.cmd.write()",
         (),
     );
