@@ -132,6 +132,23 @@ fn a_decision_where_no_hunk_is_shows_a_message() {
 }
 
 #[test]
+fn a_moved_file_has_no_hunk_and_is_decided_as_a_whole() {
+    let script = Script::new().step(json!({ "shell": "mv a.txt b.txt" }));
+    let project = Project::new().file("a.txt", OLD);
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    turn(&nvim);
+    nvim.wait_text("b.txt");
+    nvim.cmd("set nomore");
+    nvim.cmd("Acp reject");
+    nvim.wait_text("`:Acp reject file` decide about the file.");
+    nvim.cmd("Acp reject file");
+    nvim.wait("the file to be back", || {
+        nvim.project.path("a.txt").exists() && !nvim.project.path("b.txt").exists()
+    });
+    nvim.quit();
+}
+
+#[test]
 fn edits_beside_a_hunk_are_the_users_and_edits_inside_join_it() {
     let nvim = reviewed(OLD, NEW);
     nvim.keys("1GAx<Esc>5GAy<Esc>Oz<Esc>");

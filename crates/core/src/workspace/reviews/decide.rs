@@ -249,7 +249,7 @@ impl Workspace {
             _ => self.review_files(action, targets, fx),
         };
         if !is_hit && !is_proposed {
-            self.tell_nothing(fx);
+            self.tell_nothing(&scope, fx);
         }
     }
 
@@ -268,7 +268,7 @@ impl Workspace {
             }
         };
         if !is_hit && !is_proposed {
-            self.tell_nothing(fx);
+            self.tell_nothing(&scope, fx);
         }
     }
 
@@ -281,11 +281,20 @@ impl Workspace {
         }
     }
 
-    fn tell_nothing(&self, fx: &mut Effects) {
+    fn tell_nothing(&self, scope: &Scope, fx: &mut Effects) {
+        let of_file = |(path, _): &(PathBuf, Which)| {
+            let review = self.reviews.get(path);
+            review.is_some_and(|review| {
+                review.ledger.hunks().is_empty() && !review.whole().is_empty()
+            })
+        };
         let mut all = self.reviews.iter();
-        let text = match all.any(|(_, review)| !review.ledger.hunks().is_empty()) {
-            true => "No change to review here; `:Acp next` goes to one.",
-            false => "Nothing to review here.",
+        let text = if self.targets(scope).iter().any(of_file) {
+            "No hunk here; `:Acp accept file` and `:Acp reject file` decide about the file."
+        } else if all.any(|(_, review)| !review.ledger.hunks().is_empty()) {
+            "No change to review here; `:Acp next` goes to one."
+        } else {
+            "Nothing to review here."
         };
         fx.push(notify(Level::Info, text));
     }
