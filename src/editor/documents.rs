@@ -379,7 +379,11 @@ pub fn buf_state(buf: i32) -> mlua::Result<BufState> {
             },
             final_newline: end || (fix && !binary),
             bom: nvim::buf_option(buf, "bomb")?,
-            encoding: Encoding::of_option(&encoding),
+            encoding: match encoding.as_str() {
+                "" | "utf-8" => Encoding::Utf8,
+                "latin1" => Encoding::Latin1,
+                _ => Encoding::Other,
+            },
         },
     })
 }

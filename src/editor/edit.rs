@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use nvim_oxi::mlua;
 
-use super::documents::{
-    self, APPLYING, buf_state, is_attached, is_renamed, report_state, tick as tick_of,
-};
+use super::documents::{self, APPLYING, is_attached, is_renamed, report_state, tick as tick_of};
 use super::kit::autocmd::{self, Scope};
 use super::kit::{buffer, defer, user, window};
 use super::loading::is_loading;
@@ -249,12 +247,7 @@ fn written_again(buf: i32, known: Option<Stamp>) -> mlua::Result<Option<Stamp>> 
     };
     let name: String = api("nvim_buf_get_name", buf)?;
     let is_same = match std::fs::read(name) {
-        Ok(bytes) => {
-            let (format, text) = Format::decode(&bytes);
-            let again = format.decode_again(&text, buf_state(buf)?.format.encoding);
-            let text = again.map_or(text, |(_, text)| text);
-            text == Text::from_lines(buffer::lines(buf)?)
-        }
+        Ok(bytes) => Format::decode(&bytes).1 == Text::from_lines(buffer::lines(buf)?),
         Err(_) => false,
     };
     Ok(if is_same { Some(now) } else { known })

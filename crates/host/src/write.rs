@@ -185,8 +185,9 @@ fn own_stamp(file: &Path) -> Result<Option<Stamp>, Refusal> {
 /// Encodes a text.
 pub(super) fn encode(text: &Text, format: Format) -> Result<Vec<u8>, Refusal> {
     format.encode(text).map_err(|c| match format.encoding {
+        Encoding::Latin1 => Refusal::Unencodable(c, "latin-1"),
+        Encoding::Utf8 => Refusal::Unencodable(c, "UTF-8"),
         Encoding::Other => Refusal::ForeignEncoding,
-        known => Refusal::Unencodable(c, known.name()),
     })
 }
 

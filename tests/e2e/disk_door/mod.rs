@@ -3,7 +3,6 @@
 mod branches;
 mod buffers;
 mod deeds;
-mod encodings;
 mod hidden;
 mod look;
 mod saves;

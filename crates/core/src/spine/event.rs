@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::spine::attachment::Attachment;
 use crate::spine::ids::{BufId, ItemKey, SessionKey, TurnKey};
 use crate::text::Text;
-use crate::text::format::{Encoding, Format};
+use crate::text::format::Format;
 use acp::SessionId;
 use acp::client::ConfigValue;
 
@@ -271,13 +271,4 @@ pub struct DiskText {
     #[serde(skip)]
     pub text: Text,
     pub format: Format,
-}
-
-impl DiskText {
-    /// Decodes a file that was taken for latin-1 in another encoding, if it is text in that.
-    pub fn decode_again(&mut self, encoding: Encoding) {
-        if let Some((format, text)) = self.format.decode_again(&self.text, encoding) {
-            *self = Self { text, format };
-        }
-    }
 }

@@ -31,48 +31,8 @@ pub enum LineEnd {
 pub enum Encoding {
     Utf8,
     Latin1,
-    /// Of an open file: no file on disk is taken for one in such an encoding by its bytes alone.
-    Legacy(&'static encoding_rs::Encoding),
     /// Known only to Neovim: such a file can be changed only through its buffer.
     Other,
-}
-
-impl Encoding {
-    /// Returns the encoding of a buffer with this `'fileencoding'`.
-    pub fn of_option(name: &str) -> Self {
-        let label = match name {
-            "" | "utf-8" => return Self::Utf8,
-            "latin1" => return Self::Latin1,
-            // Names of Windows' code pages and of older character sets within them.
-            "cp932" => "shift_jis",
-            "cp936" | "euc-cn" => "gbk",
-            "cp949" => "euc-kr",
-            "cp950" => "big5",
-            other => other,
-        };
-        match encoding_rs::Encoding::for_label(label.as_bytes()) {
-            // The rest is read, but not written, or has line ends that are no ASCII.
-            Some(known) if known.is_ascii_compatible() && known.output_encoding() == known => {
-                Self::Legacy(known)
-            }
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns whether a file with this encoding on disk may have `other`: any bytes are latin-1.
-    pub fn hides(self, other: Self) -> bool {
-        matches!((self, other), (Self::Latin1, Self::Legacy(_)))
-    }
-
-    /// Returns its name for the user.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Utf8 => "UTF-8",
-            Self::Latin1 => "latin-1",
-            Self::Legacy(known) => known.name(),
-            Self::Other => "another encoding",
-        }
-    }
 }
 
 impl Default for Format {
@@ -147,16 +107,6 @@ impl Format {
                 .chars()
                 .map(|c| u8::try_from(c).map_err(|_| c))
                 .collect(),
-            Encoding::Legacy(known) => {
-                let is_lost = |text: &str| known.encode(text).2;
-                match known.encode(&wire) {
-                    (bytes, _, false) => Ok(bytes.into_owned()),
-                    _ => Err(wire
-                        .chars()
-                        .find(|c| is_lost(c.encode_utf8(&mut [0; 4])))
-                        .unwrap_or('\u{fffd}')),
-                }
-            }
             Encoding::Other => Err(wire.chars().next().unwrap_or('\u{fffd}')),
         }
     }
@@ -181,25 +131,6 @@ impl Format {
             ),
         };
         let bom = bom && encoding == Encoding::Utf8;
-        Self::of_content(&content, bom, encoding)
-    }
-
-    /// Returns the format and lines of a file whose bytes were taken for latin-1, in the encoding
-    /// that Neovim reads it in; `None` if they are no text in that, or need no other one.
-    pub fn decode_again(self, text: &Text, encoding: Encoding) -> Option<(Format, Text)> {
-        let Encoding::Legacy(known) = encoding else {
-            return None;
-        };
-        if !self.encoding.hides(encoding) {
-            return None;
-        }
-        let bytes = self.encode(text).ok()?;
-        let content = known.decode_without_bom_handling_and_without_replacement(&bytes)?;
-        let (format, text) = Self::of_content(&content, false, encoding);
-        (format.encode(&text).ok()? == bytes).then_some((format, text))
-    }
-
-    fn of_content(content: &str, bom: bool, encoding: Encoding) -> (Format, Text) {
         let ends = content.matches('\n').count();
         let line_end = if ends > 0 && content.matches("\r\n").count() == ends {
             LineEnd::CrLf
@@ -214,7 +145,7 @@ impl Format {
         };
         let text = match line_end {
             LineEnd::CrLf => Text::from_text(&content.replace("\r\n", "\n")),
-            _ => Text::from_text(content),
+            _ => Text::from_text(&content),
         };
         (format, text)
     }
@@ -240,56 +171,6 @@ mod tests {
         check_bytes(b"\xef\xbb\xbfa\n");
         check_bytes(b"caf\xe9\n");
         check_bytes(b"\n");
-    }
-
-    #[track_caller]
-    fn check_option(name: &str, bytes: &[u8], expected: &str) {
-        let (format, text) = Format::decode(bytes);
-        let again = format.decode_again(&text, Encoding::of_option(name));
-        let (format, text) = again.expect("it is text");
-        assert_eq!(format.to_wire(&text, 0..text.len()), expected);
-        assert_eq!(format.encode(&text).as_deref(), Ok(bytes));
-    }
-
-    #[test]
-    fn a_file_is_read_in_the_encoding_of_its_buffer() {
-        check_option(
-            "cp936",
-            b"\xd6\xd0\xce\xc4\r\na\r\n",
-            "\u{4e2d}\u{6587}\r\na\r\n",
-        );
-        check_option("euc-jp", b"\xc6\xfc\xcb\xdc", "\u{65e5}\u{672c}");
-        check_option("sjis", b"\x93\xfa\x96{\n", "\u{65e5}\u{672c}\n");
-        check_option("cp949", b"\xc7\xd1\n", "\u{d55c}\n");
-        check_option("cp950", b"\xa4\xa4\n", "\u{4e2d}\n");
-        check_option("cp1251", b"\xcc\xe8\xf0\n", "\u{41c}\u{438}\u{440}\n");
-        check_option("koi8-r", b"\xed\n", "\u{41c}\n");
-        check_option("iso-8859-2", b"\xb1\n", "\u{105}\n");
-    }
-
-    #[test]
-    fn only_neovim_knows_the_rest() {
-        for name in [
-            "utf-16",
-            "utf-16le",
-            "ucs-4",
-            "iso-2022-jp",
-            "cp437",
-            "euc-tw",
-        ] {
-            assert_eq!(Encoding::of_option(name), Encoding::Other, "{name}");
-        }
-        let gbk = Encoding::Legacy(encoding_rs::GBK);
-        let (format, text) = Format::decode(b"\xff\xff\n");
-        assert_eq!(format.decode_again(&text, gbk), None);
-        let format = Format {
-            encoding: gbk,
-            ..Format::default()
-        };
-        assert_eq!(
-            format.encode(&Text::from_text("a\u{1f600}b\n")),
-            Err('\u{1f600}')
-        );
     }
 
     #[test]

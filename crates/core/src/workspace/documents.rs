@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::event::{BufState, DiskFile, DiskText, Stamp};
 use crate::spine::ids::BufId;
-use crate::text::format::{Format, LineEnd};
+use crate::text::format::LineEnd;
 use crate::text::{LineEdit, Text};
 
 /// Above this number, edits are joined into one: each edit costs Neovim and the ledger a separate
@@ -63,14 +63,6 @@ impl Document {
         } else {
             edits
         }
-    }
-
-    /// Decodes bytes of the file in the encoding of its buffer.
-    pub fn decode(&self, bytes: &[u8]) -> DiskText {
-        let (format, text) = Format::decode(bytes);
-        let mut decoded = DiskText { text, format };
-        decoded.decode_again(self.state.format.encoding);
-        decoded
     }
 
     /// Returns a file on disk as a buffer like this one reads it. The buffer's format settles what

@@ -48,14 +48,9 @@ impl Workspace {
     pub(crate) fn disk_was_read(
         &mut self,
         token: Token<reply::DiskRead>,
-        mut result: Result<DiskFile, ReadError>,
+        result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) -> Option<Result<DiskFile, ReadError>> {
-        if let Ok(DiskFile { real, content, .. }) = &mut result {
-            content
-                .iter_mut()
-                .for_each(|text| self.decode_again(real, text));
-        }
         if let Ok(disk) = &result
             && self.documents.is_overwritten(disk)
         {

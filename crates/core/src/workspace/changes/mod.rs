@@ -21,6 +21,7 @@ use crate::spine::pending::Token;
 use crate::spine::pending::reply::{CheckpointTaken, Edited};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
+use crate::text::format::Format;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{FileOps, Intent, Kind};
@@ -162,13 +163,8 @@ impl Workspace {
     /// Queues each change on disk behind the operations on its file.
     pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
         let mut lanes = BTreeMap::new();
-        for mut change in changes {
+        for change in changes {
             let path = change.path.clone();
-            for state in [&mut change.before, &mut change.after] {
-                if let Body::Text(text) = &mut state.body {
-                    self.decode_again(change.from.as_deref().unwrap_or(&path), text);
-                }
-            }
             let is_users = is_editors(&change) || self.changes.is_users(&change);
             let agent = self.agent_at(&path).filter(|_| !is_users);
             let mut change = TakeIn::reported(change, agent);
@@ -261,7 +257,7 @@ impl Workspace {
         };
         if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
             let over = over.as_ref().map(|over| {
-                let DiskText { text, format } = document.decode(&over.bytes);
+                let (format, text) = Format::decode(&over.bytes);
                 FileState {
                     stamp: Some(over.stamp),
                     ..FileState::of_text(text, format)

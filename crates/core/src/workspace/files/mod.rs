@@ -3,7 +3,6 @@
 //!
 //! Invariants: a request gets exactly one response; the user's edits are merged, never replaced.
 
-mod encoding;
 mod paths;
 mod read;
 mod write;

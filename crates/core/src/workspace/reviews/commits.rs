@@ -14,13 +14,7 @@ use crate::workspace::ledger::Which;
 impl Workspace {
     /// Applies new versions of files from the repository.
     pub(crate) fn committed(&mut self, files: Vec<Committed>) {
-        for mut version in files {
-            for text in [&mut version.index, &mut version.head]
-                .into_iter()
-                .flatten()
-            {
-                self.decode_again(&version.path, text);
-            }
+        for version in files {
             let by = self.agent_at(&version.path);
             let name = self.reviews.name_of(&version.path, &version.path);
             if let Some(file) = self.reviews.get_mut(&name)

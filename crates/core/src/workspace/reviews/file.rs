@@ -14,7 +14,6 @@ use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
 use crate::text::diff::{Conflict, Hunk};
-use crate::text::format::Encoding;
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
@@ -108,32 +107,6 @@ impl FileReview {
         self.from = None;
         self.away = None;
         self.ledger.begin();
-    }
-
-    /// Decodes a file that was taken for latin-1 when it had no buffer. It has no history then.
-    pub fn decode_again(&mut self, encoding: Encoding) {
-        let format = self.now.format().or_else(|| self.origin.format());
-        let Some(format) = format.filter(|format| format.encoding.hides(encoding)) else {
-            return;
-        };
-        let decoded = |text: &Text| match format.decode_again(text, encoding) {
-            Some((_, text)) => Some(text),
-            None => text.is_ascii().then(|| text.clone()),
-        };
-        let (base, current) = (self.ledger.base(), self.ledger.current());
-        let (Some(base), Some(current)) = (decoded(base), decoded(current)) else {
-            return;
-        };
-        self.ledger = Review::new(base);
-        self.ledger.agent_wrote(current);
-        self.turns
-            .retain_mut(|turn| turn.decode_again(encoding, decoded).is_some());
-        if let Some(Committed { index, head, .. }) = &mut self.repository {
-            let versions = [index, head].into_iter().flatten();
-            versions.for_each(|version| version.decode_again(encoding));
-        }
-        self.origin.decode_again(encoding);
-        self.now.decode_again(encoding);
     }
 
     /// Replaces the whole text with the agent's version (see [`Review::agent_wrote`]).

@@ -52,7 +52,6 @@ impl Workspace {
         let (path, real) = (document.path.clone(), document.real.clone());
         self.tracked.note(&real);
         let (text, stamp) = (document.text.clone(), document.stamp);
-        let document_format = document.state.format;
         let is_saved_known = document.saved.is_some();
         let is_new = document.stamp.is_none() && text.is_empty();
         let state = match is_new {
@@ -73,9 +72,6 @@ impl Workspace {
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
         self.fileops.review_renamed(&name, &path);
-        if let Some(review) = self.reviews.get_mut(&path) {
-            review.decode_again(document_format.encoding);
-        }
         let by = self.writer_of(&real, stamp);
         let how = match self.reviews.get(&path) {
             Some(_) => How::Listed,

@@ -12,7 +12,6 @@ use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptNow, KeptReview};
-use crate::text::format::Encoding;
 use crate::text::{Text, plural};
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
@@ -220,7 +219,7 @@ impl Workspace {
     fn restore_kept(
         &mut self,
         session: SessionKey,
-        mut kept: KeptReview,
+        kept: KeptReview,
         result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) -> bool {
@@ -254,19 +253,12 @@ impl Workspace {
             self.documents.recognise(buf, &disk);
         }
         let opened = self.documents.find(&disk.real);
-        let encoding = opened.map(|(_, document)| document.state.format.encoding);
         let buffer = opened.map(|(_, document)| (document.path.clone(), document.text.clone()));
         let (path, buffer) = match buffer {
             Some((name, text)) => (name, Some(text)),
             None => (path, None),
         };
-        if let Some(encoding) = encoding {
-            kept.decode_again(encoding);
-        }
-        let mut now = state_of(&disk, kept.mode.or(kept.base.mode));
-        if let Some(format) = kept.base.format() {
-            now.decode_again(format.encoding);
-        }
+        let now = state_of(&disk, kept.mode.or(kept.base.mode));
         let text = now.text().unwrap_or_default();
         let base = kept.base.text().unwrap_or_default();
         let from = kept.from;
@@ -312,19 +304,6 @@ impl Workspace {
         let is_pending = file.is_pending();
         self.reviews.touch(&path);
         is_pending
-    }
-}
-
-impl KeptReview {
-    /// Decodes a file that was taken for latin-1 when it had no buffer.
-    fn decode_again(&mut self, encoding: Encoding) {
-        let format = self.base.format();
-        let current = self.current.as_ref().zip(format);
-        let current = current.and_then(|(text, format)| format.decode_again(text, encoding));
-        if let Some((_, text)) = current {
-            self.current = Some(text);
-        }
-        self.base.decode_again(encoding);
     }
 }
 

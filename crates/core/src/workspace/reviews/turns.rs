@@ -14,7 +14,6 @@ use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Body, FileState};
 use crate::text::diff::align::Change;
 use crate::text::diff::{Conflict, Hunk, changes, diff, merge};
-use crate::text::format::Encoding;
 use crate::text::{LineEdit, Text};
 use crate::workspace::ledger::{Review, Which};
 
@@ -102,20 +101,6 @@ impl TurnReview {
             origin,
             from: None,
         }
-    }
-
-    /// Takes texts that are `decoded` in another encoding; `None` if one cannot be.
-    pub(super) fn decode_again(
-        &mut self,
-        encoding: Encoding,
-        decoded: impl Fn(&Text) -> Option<Text>,
-    ) -> Option<()> {
-        let mut ledger = Review::brief(decoded(self.ledger.base())?, STATES);
-        ledger.agent_wrote(decoded(self.ledger.current())?);
-        self.ledger = ledger;
-        self.began = (decoded(&self.began.0)?, decoded(&self.began.1)?);
-        self.origin.decode_again(encoding);
-        Some(())
     }
 
     /// Returns whether other authors have changed rows of a hunk since the agent wrote them.

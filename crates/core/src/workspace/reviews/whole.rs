@@ -30,13 +30,6 @@ impl FileState {
         }
     }
 
-    /// Decodes a text that was taken for latin-1 in another encoding.
-    pub fn decode_again(&mut self, encoding: Encoding) {
-        if let Body::Text(text) = &mut self.body {
-            text.decode_again(encoding);
-        }
-    }
-
     pub fn format(&self) -> Option<Format> {
         match &self.body {
             Body::Text(content) => Some(content.format),
@@ -323,7 +316,12 @@ fn in_words(old: Format, new: Format) -> String {
         _ => {}
     }
     if old.encoding != new.encoding {
-        let (old, new) = (old.encoding.name(), new.encoding.name());
+        let name = |encoding| match encoding {
+            Encoding::Utf8 => "UTF-8",
+            Encoding::Latin1 => "latin-1",
+            Encoding::Other => "another encoding",
+        };
+        let (old, new) = (name(old.encoding), name(new.encoding));
         words.push(format!("{old} to {new}"));
     }
     words.join(", ")
