@@ -525,7 +525,7 @@ fn the_transcript_is_scrolled_from_the_input() {
     }
     assert_eq!(here(&nvim), "acp-input");
     assert_eq!(nvim.buf_lines(0), ["draft"]);
-    // At its end, it follows again; elsewhere, it stays.
+    // At its end, it shows what comes.
     talk::talk(&nvim, "again");
     nvim.wait_text("more");
     nvim.quit();

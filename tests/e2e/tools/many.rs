@@ -36,7 +36,6 @@ fn two_thousand_calls_leave_nothing_open_and_little_in_memory() {
         handler = function(args) return args.text end",
     );
     let client = Client::start(&nvim, &server(&nvim));
-    // These calls create everything that is created once.
     // Part by part, so that a slow machine is no failure.
     let ask = |calls: u64| {
         for _ in 0..calls / PART {
@@ -45,6 +44,7 @@ fn two_thousand_calls_leave_nothing_open_and_little_in_memory() {
             assert_eq!(text(&answer["last"]), "hello");
         }
     };
+    // These calls create everything that is created once.
     ask(500);
     let before = (descriptors(&nvim), memory(&nvim));
     ask(CALLS);
