@@ -5,6 +5,7 @@ use serde_json::json;
 use super::super::files::{check_bytes, touch, turn, wait_hunks, wait_lines};
 use super::{Door, check_silent, options, save};
 use crate::harness::Project;
+use crate::review::wait_file;
 
 #[test]
 fn a_clean_buffer_gets_the_text_and_is_not_reloaded() {
@@ -130,4 +131,30 @@ fn a_change_that_neovim_reloads_is_still_attributed_to_the_agent() {
         nvim.project.read("a.txt") == "one\ntwo\n"
     });
     door.nvim.quit();
+}
+
+#[test]
+fn the_agents_lines_are_under_review_where_the_user_drops_unsaved_ones_for_them() {
+    for drop in ["edit!", "bdelete! | edit a.txt", "bdelete! | new"] {
+        let door = Door::of(
+            Project::new(),
+            "one\ntwo\nthree\nfour\n",
+            "sed -i -e s/two/TWO/ -e s/four/FOUR/ a.txt",
+        );
+        let nvim = &door.nvim;
+        nvim.keys("jccuser<Esc>");
+        turn(nvim);
+        wait_lines(nvim, &["one", "user", "three", "FOUR"]);
+        nvim.cmd(drop);
+        wait_hunks(
+            nvim,
+            json!([
+                [1, ["two"], ["TWO"], "pending"],
+                [3, ["four"], ["FOUR"], "pending"]
+            ]),
+        );
+        nvim.cmd("Acp reject all");
+        wait_file(nvim, "a.txt", "one\ntwo\nthree\nfour\n");
+        door.nvim.quit();
+    }
 }

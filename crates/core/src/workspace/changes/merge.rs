@@ -118,7 +118,7 @@ impl Workspace {
             conflicts,
             ..
         } = merge;
-        self.offer_disk(&path, conflicts, disk.content.is_none(), fx);
+        self.offer_disk(&path, conflicts, (merge.by, disk.content.is_none()), fx);
         if !was_saved {
             // This holds even if the disk has changed again: the buffer contains its previous text.
             self.documents.set_disk(buf, next_base, disk.stamp);
@@ -145,7 +145,7 @@ impl Workspace {
         &mut self,
         path: &std::path::Path,
         conflicts: Vec<Conflict>,
-        is_gone: bool,
+        (by, is_gone): (Option<SessionKey>, bool),
         fx: &mut Effects,
     ) {
         if conflicts.is_empty() {
@@ -155,7 +155,10 @@ impl Workspace {
             return;
         };
         let is_news = review.tell_of_offers();
-        for conflict in conflicts {
+        for mut conflict in conflicts {
+            if by.is_none() {
+                conflict.base.clone_from(&conflict.theirs);
+            }
             match is_gone {
                 true => review.offer_deletion(conflict),
                 false => review.offer(conflict),

@@ -250,10 +250,10 @@ impl Review {
         if self.track.current.to_lines(rows.clone()) == conflict.theirs {
             return;
         }
-        let theirs = conflict.theirs.into();
         let offer = Offer {
             rows,
-            theirs,
+            theirs: conflict.theirs.into(),
+            base: conflict.base.into(),
             is_deletion,
         };
         offers::add(&mut self.offers, offer);
@@ -319,12 +319,7 @@ impl Review {
             // Not remembered: if the edit is undone, the offers of this content are still open.
             self.show();
         }
-        let edits = taken.iter().map(|offer| LineEdit {
-            start: offer.rows.start,
-            removed: offer.rows.len(),
-            lines: offer.theirs.to_vec(),
-        });
-        edits.collect()
+        taken.iter().map(Offer::accepted).collect()
     }
 
     /// Returns the edits that replace hunks by the base's text.

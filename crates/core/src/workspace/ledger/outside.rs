@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use super::track::Track;
-use super::{Review, diff};
+use super::{Review, diff, offers};
 use crate::text::diff::align::Change;
 use crate::text::diff::{Conflict, merge};
 use crate::text::{LineEdit, Text};
@@ -39,8 +39,24 @@ impl Review {
         self.history.keep();
     }
 
-    /// Replaces the lines by those of another program.
+    /// Replaces the lines by those in the file. Where the user gave up lines for the agent's, the
+    /// agent has changed the lines that it had found.
     pub fn others_left(&mut self, current: &Text) {
+        for offer in offers::taken(&self.offers, &self.track.current, current)
+            .iter()
+            .rev()
+        {
+            self.offers.retain(|other| other != offer);
+            let found = LineEdit {
+                lines: offer.base.to_vec(),
+                ..offer.accepted()
+            };
+            self.user_edits(&[found]);
+            self.agent_edited(&LineEdit {
+                removed: offer.base.len(),
+                ..offer.accepted()
+            });
+        }
         let edits = diff(&self.track.current, current);
         self.others_edits(&edits, None);
     }
