@@ -748,3 +748,26 @@ fn a_file_that_is_gone_when_its_new_mode_is_reported_is_read_again() {
     w.ends_turn("end_turn");
     check_whole(&w, F, &[Whole::Deleted]);
 }
+
+/// The report of both looks like a move.
+#[test]
+fn a_file_deleted_and_one_with_its_text_restored_by_an_undo_are_no_move() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\n"));
+        shell(&mut w, |disk| disk.removes(F));
+        shell(&mut w, |disk| disk.put(G, "a\n"));
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        check_settled(&w);
+        w.holds(Part::Watcher);
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        assert_eq!((disk(&w), w.disk.get(G).as_deref()), (None, Some("a\n")));
+        w.disk.moved.push((F.into(), G.into()));
+        w.goes_on();
+        check_whole(&w, F, &[Whole::Deleted]);
+        check_whole(&w, G, &[Whole::Created]);
+        reject(&mut w);
+        assert_eq!((disk(&w).as_deref(), w.disk.get(G)), (Some("a\n"), None));
+        check_settled(&w);
+    }
+}

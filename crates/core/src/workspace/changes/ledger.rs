@@ -156,8 +156,9 @@ impl Workspace {
         let name = self.reviews.name_of(from, from);
         let there = self.reviews.get(to);
         let is_known = there.is_some_and(|review| review.knows(&change.change.after));
-        if is_known && self.reviews.get(&name).is_none() {
-            // This client moved it back.
+        let origin = self.reviews.get(&name);
+        if is_known && origin.is_none_or(|origin| origin.now.is_missing()) {
+            // This client moved it back, or deleted the one and restored the other.
             return;
         }
         self.reviews.rename(&name, to);
