@@ -749,10 +749,10 @@ fn a_file_that_is_gone_when_its_new_mode_is_reported_is_read_again() {
     check_whole(&w, F, &[Whole::Deleted]);
 }
 
-/// The report of both looks like a move.
+/// The report of both looks like a move; it comes in time, or when that is rejected again.
 #[test]
 fn a_file_deleted_and_one_with_its_text_restored_by_an_undo_are_no_move() {
-    for place in PLACES {
+    for (place, is_late) in PLACES.into_iter().flat_map(|it| [(it, false), (it, true)]) {
         let mut w = running(place, Some("a\n"));
         shell(&mut w, |disk| disk.removes(F));
         shell(&mut w, |disk| disk.put(G, "a\n"));
@@ -760,14 +760,26 @@ fn a_file_deleted_and_one_with_its_text_restored_by_an_undo_are_no_move() {
         reject(&mut w);
         check_settled(&w);
         w.holds(Part::Watcher);
+        w.holds(Part::Shadow);
         w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
         assert_eq!((disk(&w), w.disk.get(G).as_deref()), (None, Some("a\n")));
         w.disk.moved.push((F.into(), G.into()));
+        w.shadow.looks(&mut w.disk);
+        if is_late {
+            reject(&mut w);
+            check_settled(&w);
+        }
         w.goes_on();
+        if is_late {
+            w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        }
         check_whole(&w, F, &[Whole::Deleted]);
         check_whole(&w, G, &[Whole::Created]);
         reject(&mut w);
         assert_eq!((disk(&w).as_deref(), w.disk.get(G)), (Some("a\n"), None));
         check_settled(&w);
+        if place == Place::Buffer {
+            assert_eq!(w.buffer(F), "a\n");
+        }
     }
 }

@@ -150,17 +150,29 @@ impl Workspace {
         }
     }
 
+    /// Returns whether the file's review has what a report says already.
+    pub(super) fn has_this(&self, change: &FileChange) -> bool {
+        let review = self.reviews.get(&change.path);
+        review.is_some_and(|review| review.knows(&change.after))
+    }
+
+    /// Returns whether a reported move is none: this client moved the file back, or deleted the one
+    /// and restored the other; or the file is there again.
+    pub(super) fn is_no_move(&self, from: &Path, change: &FileChange) -> bool {
+        match self.reviews.get(&self.reviews.name_of(from, from)) {
+            None => self.has_this(change),
+            Some(review) => {
+                let stamps = review.now.stamp.zip(change.after.stamp);
+                let is_back = stamps.is_some_and(|(now, after)| now.is_later(&after));
+                review.now.is_missing() || is_back
+            }
+        }
+    }
+
     /// Records a move: the review and the buffer take the new path.
     pub(super) fn file_moved(&mut self, from: &Path, change: &TakeIn, fx: &mut Effects) {
         let to = &change.change.path;
         let name = self.reviews.name_of(from, from);
-        let there = self.reviews.get(to);
-        let is_known = there.is_some_and(|review| review.knows(&change.change.after));
-        let origin = self.reviews.get(&name);
-        if is_known && origin.is_none_or(|origin| origin.now.is_missing()) {
-            // This client moved it back, or deleted the one and restored the other.
-            return;
-        }
         self.reviews.rename(&name, to);
         if let Some(session) = change.by {
             let before = &change.change.before;

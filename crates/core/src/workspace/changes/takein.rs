@@ -51,8 +51,13 @@ struct Reading {
 impl Workspace {
     /// Starts applying a change: the review and the buffer of a moved file take the new path.
     pub(crate) fn change_starts(&mut self, change: &mut TakeIn, fx: &mut Effects) {
-        if let Some(from) = change.change.from.take() {
+        let Some(from) = change.change.from.take() else {
+            return;
+        };
+        if !self.is_no_move(&from, &change.change) {
             self.file_moved(&from, change, fx);
+        } else if !self.has_this(&change.change) {
+            change.change.before = FileState::missing();
         }
     }
 
