@@ -1,15 +1,17 @@
 #!/bin/sh
 # Runs the end-to-end tests so many times on a loaded machine, and prints what failed how often.
 #
+# AT_ONCE runs compete with each other: most of what depends on the order of events shows only then.
 # As many processes as there are cores compute, and one writes to the disk and syncs. What Neovim
 # sends reaches the tests late at random (ACP_TEST_LATE), and so does what the plugin's threads send
 # each other (ACP_TEST_SLOW). FILTER names some of the tests.
 #
-#   tools/soak.sh ROUNDS [FILTER]
+#   [AT_ONCE=5] tools/soak.sh ROUNDS [FILTER]
 set -eu
 
 rounds=$1
 filter=${2-}
+at_once=${AT_ONCE:-5}
 logs=${CARGO_TARGET_DIR:-target}/soak
 rm -rf "$logs"
 mkdir -p "$logs"
@@ -35,21 +37,19 @@ done
 sh -c 'while :; do dd if=/dev/zero of="$0" bs=1M count=64 conv=fsync 2>/dev/null; done' "$logs/load" &
 busy="$busy $!"
 
-failed=0
-round=1
-while [ "$round" -le "$rounds" ]; do
-	log=$logs/$round.log
+export logs filter
+seq "$rounds" | xargs -P "$at_once" -n 1 sh -c '
+	log=$logs/$1.log
 	# shellcheck disable=SC2086 # No filter is no argument.
 	if ACP_TEST_LATE=1 ACP_TEST_SLOW=random INSTA_UPDATE=no cargo test -q --test e2e -- $filter >"$log" 2>&1; then
-		echo "round $round: passed"
+		echo "round $1: passed"
 	else
-		failed=$((failed + 1))
-		echo "round $round: FAILED, see $log"
-	fi
-	round=$((round + 1))
-done
+		echo "round $1: FAILED, see $log"
+		: >"$logs/$1.failed"
+	fi' round
 
+failed=$(find "$logs" -name '*.failed' | wc -l)
 echo "$failed of $rounds rounds failed"
 # The list of failures stands at the end of each log.
-sed -n '/^failures:$/,$ s/^    \([a-z_0-9:]*\)$/\1/p' "$logs"/*.log | sort | uniq -c | sort -rn
+sed -n '/^failures:$/,$ s/^    \([a-z_0-9]*::[a-z_0-9:]*\)$/\1/p' "$logs"/*.log | sort | uniq -c | sort -rn
 [ "$failed" -eq 0 ]

@@ -12,9 +12,7 @@ use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, Stamp};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileChange, FileState};
-use crate::workspace::fileops::{
-    Author, FileNow, Intent, Landing, Next, Opens, Outcome, Plan, failure,
-};
+use crate::workspace::fileops::{Author, FileNow, Intent, Landing, Next, Opens, Outcome, Plan};
 use crate::workspace::reviews::FileReview;
 use crate::workspace::{FileEdit, Signal, Workspace};
 
@@ -326,9 +324,15 @@ impl TakeIn {
         let FileChange { before, after, .. } = &self.change;
         let on_disk = match known_on_disk(document, disk) {
             Ok(text) => text,
-            Err(why) => {
-                let warning = failure(now.path, &format!("{why}."));
-                return Plan::Done(Landing::Noted(self.by, Some(warning)));
+            Err(_) => {
+                // What another program has changed, Neovim asks about.
+                let warning = self.by.map(|_| {
+                    let path = now.path.display();
+                    format!(
+                        "The agent changed {path}: no review in its encoding; `:edit` shows it."
+                    )
+                });
+                return Plan::Done(Landing::Noted(self.by, warning));
             }
         };
         // The buffer keeps its text if the file is no longer text, or if the agent did not delete

@@ -233,7 +233,7 @@ impl Workspace {
         }
         if !is_clean && !state.is_missing() {
             let text = format!(
-                "{} has changes that are not saved: its permissions stay as they are.",
+                "{} has unsaved changes: only its lines are undone, no line ends, no permissions.",
                 path.display()
             );
             return fx.push(notify(Level::Warn, text));
