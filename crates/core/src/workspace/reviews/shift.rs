@@ -233,7 +233,7 @@ impl Workspace {
         }
         if !is_clean && !state.is_missing() {
             let text = format!(
-                "{} has unsaved changes: only its lines are undone, no line ends, no permissions.",
+                "{} has unsaved changes: only lines were undone; line ends and permissions stay.",
                 path.display()
             );
             return fx.push(notify(Level::Warn, text));
