@@ -239,6 +239,18 @@ fn a_review_is_over_when_git_has_reset_the_file_in_between() {
 /// replaced file open, or another one. Starts another Neovim.
 #[track_caller]
 fn cut_within_a_reject(shown: &str) -> Nvim {
+    // On a busy machine, the kill may come too late.
+    let mut tries = (0..20).map(|_| cut_after_half_of_a_reject(shown));
+    let nvim = Nvim::start(tries.find_map(|cut| cut).expect("a kill in time"));
+    nvim.cmd("edit mine.txt");
+    open(&nvim);
+    wait_review(&nvim, 3, 3);
+    nvim
+}
+
+/// Returns the project as the killed Neovim has left it; `None` if it had restored a file.
+#[track_caller]
+fn cut_after_half_of_a_reject(shown: &str) -> Option<Rc<Project>> {
     let command = "rm a.txt; mkdir a.txt; echo new > a.txt/new; rm -r d; echo new > d";
     let script = Script::new().step(json!({ "shell": command }));
     let project = Project::new()
@@ -264,12 +276,8 @@ fn cut_within_a_reject(shown: &str) -> Nvim {
     });
     let gone = [path("a.txt"), path("d/x"), path("d/y/z")];
     let project = kill(nvim);
-    assert!(!gone.iter().any(|path| path.is_file()), "it came too late");
-    let nvim = Nvim::start(project);
-    nvim.cmd("edit mine.txt");
-    open(&nvim);
-    wait_review(&nvim, 3, 3);
-    nvim
+    let is_in_time = gone.iter().all(|path| !path.is_file());
+    is_in_time.then_some(project)
 }
 
 #[test]

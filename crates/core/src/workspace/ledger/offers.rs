@@ -73,8 +73,8 @@ pub(super) fn follow(offers: &mut Vec<Offer>, current: &Text, edit: &LineEdit) {
         offers.insert(
             from,
             Offer {
-                theirs: with(|offer| &offer.theirs),
-                base: with(|offer| &offer.base),
+                theirs: with(|it| &it.theirs),
+                base: with(|it| &it.base),
                 is_deletion: met.iter().all(|offer| offer.is_deletion),
                 rows: rows.start..moved(rows.end),
             },
@@ -150,8 +150,8 @@ pub(super) fn hunks(track: &Track, offers: &[Offer]) -> Vec<Hunk> {
         hunks.extend(before.iter().cloned().map(Hunk::from));
         hunks.push(Hunk {
             old: track.base_row(rows.start, above)..track.base_row(rows.end, below),
-            conflict: Some(version(&track.current, rows.clone(), group, |offer| {
-                &offer.theirs
+            conflict: Some(version(&track.current, rows.clone(), group, |it| {
+                &it.theirs
             })),
             new: rows,
         });

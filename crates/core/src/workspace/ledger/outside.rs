@@ -42,10 +42,8 @@ impl Review {
     /// Replaces the lines by those in the file. Where the user gave up lines for the agent's, the
     /// agent has changed the lines that it had found.
     pub fn others_left(&mut self, current: &Text) {
-        for offer in offers::taken(&self.offers, &self.track.current, current)
-            .iter()
-            .rev()
-        {
+        let taken = offers::taken(&self.offers, &self.track.current, current);
+        for offer in taken.iter().rev() {
             self.offers.retain(|other| other != offer);
             let found = LineEdit {
                 lines: offer.base.to_vec(),
