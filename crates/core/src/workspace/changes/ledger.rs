@@ -8,6 +8,7 @@ use std::path::Path;
 use super::TakeIn;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
+use crate::spine::event::Stamp;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
@@ -162,8 +163,11 @@ impl Workspace {
         match self.reviews.get(&self.reviews.name_of(from, from)) {
             None => self.has_this(change),
             Some(review) => {
-                let stamps = review.now.stamp.zip(change.after.stamp);
-                let is_back = stamps.is_some_and(|(now, after)| now.is_later(&after));
+                let is_later = |told: Option<Stamp>| {
+                    let stamps = review.now.stamp.zip(told);
+                    stamps.is_some_and(|(now, told)| now.is_later(&told))
+                };
+                let is_back = is_later(change.before.stamp) && is_later(change.after.stamp);
                 review.now.is_missing() || is_back
             }
         }
