@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
-use nvim_oxi::mlua;
+use nvim_oxi::mlua::{self, Function};
 
 use super::documents::{self, APPLYING, is_attached, is_renamed, report_state, tick as tick_of};
 use super::kit::autocmd::{self, Scope};
@@ -172,6 +172,13 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     {
         return Err(Failure::Edit(EditError::Stale { tick }));
     }
+    if let Save::Over(_) = edit.save {
+        let lines = edit.edits.iter().flat_map(|edit| &edit.lines);
+        let text = || Ok(lines.map(|line| format!("{line}\n")).collect());
+        if let Some(why) = unencodable(buf, text)? {
+            return Err(Failure::Edit(EditError::Refused(why)));
+        }
+    }
     // The user's protection of a buffer does not apply to changes that were made on disk.
     if !matches!(edit.save, Save::Merged { .. }) {
         check_writable(buf)?;
@@ -307,6 +314,10 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
         let why = "the file is read-only; run `chmod u+w` on it if it shall change";
         return Err(SaveError::Refused(why.to_owned()));
     }
+    let text = || super::lines::text(buf, 0, api("nvim_buf_line_count", (buf,))?);
+    if let Some(why) = unencodable(buf, text).map_err(refused)? {
+        return Err(SaveError::Refused(why));
+    }
     let bang = if is_renamed(buf) { "" } else { "!" };
     buffer::run(buf, &format!("silent keepalt write{bang} ++p")).map_err(refused)?;
     match nvim::buf_option::<bool>(buf, "modified") {
@@ -315,4 +326,47 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
             "the buffer is still modified after :write".to_owned(),
         )),
     }
+}
+
+/// Returns why a text cannot be saved in a buffer's 'fileencoding': `:write!` would replace the
+/// characters that the encoding lacks.
+fn unencodable(
+    buf: i32,
+    text: impl FnOnce() -> mlua::Result<String>,
+) -> mlua::Result<Option<String>> {
+    let encoding: String = nvim::buf_option(buf, "fileencoding")?;
+    if matches!(encoding.as_str(), "" | "utf-8") {
+        return Ok(None);
+    }
+    let iconv: Function = nvim::vim()?.get("iconv")?;
+    let convert = |text: mlua::String,
+                   from: &str,
+                   to: &str|
+     -> mlua::Result<Option<mlua::String>> { iconv.call((text, from, to)) };
+    let survives = |text: &str| -> mlua::Result<bool> {
+        let text = nvim::lua().create_string(text)?;
+        let there = convert(text.clone(), "utf-8", &encoding)?;
+        let back = there.map(|there| convert(there, &encoding, "utf-8"));
+        Ok(back.transpose()?.flatten() == Some(text))
+    };
+    let text = text()?;
+    // Only 'charconvert' may know the encoding.
+    if survives(&text)? || !survives("a")? {
+        return Ok(None);
+    }
+    for line in text.lines() {
+        if survives(line)? {
+            continue;
+        }
+        for lost in line.chars() {
+            if !survives(lost.encode_utf8(&mut [0; 4]))? {
+                return Ok(Some(format!(
+                    "{encoding} has no {lost:?}; `:set fileencoding=utf-8` and `:write` save it"
+                )));
+            }
+        }
+    }
+    Ok(Some(format!(
+        "{encoding} cannot have this text; `:set fileencoding=utf-8` and `:write` save it"
+    )))
 }

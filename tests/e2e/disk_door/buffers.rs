@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::files::{check_bytes, touch, turn, wait_hunks, wait_lines};
+use super::super::files::{check_bytes, hunks, touch, turn, wait_hunks, wait_lines};
 use super::{Door, check_silent, options, save};
 use crate::harness::Project;
 use crate::review::wait_file;
@@ -175,4 +175,33 @@ fn a_change_in_an_encoding_without_review_is_told() {
     save(nvim, "write");
     check_bytes(nvim, "a.txt", b"\xc4\xe3\xba\xc3\nTWO\nx\n");
     door.nvim.quit();
+}
+
+#[test]
+fn a_reject_brings_back_bytes_that_need_another_encoding() {
+    for (before, command) in [
+        // latin-1, which the result is read as, lacks what was there.
+        (
+            "中文\ntwo\n".as_bytes(),
+            r"printf '\326\320\316\304\ntwo\n' > a.txt",
+        ),
+        // Only Neovim knows the encoding.
+        (b"\xc4\xe3\xba\xc3\ntwo\n", "rm a.txt"),
+        (b"caf\xe9\ntwo\n", "echo one > a.txt"),
+    ] {
+        let door = Door::of(Project::new(), before, command);
+        let nvim = &door.nvim;
+        nvim.cmd("set fileencodings=utf-8,gbk,latin1 | edit");
+        let path = nvim.project.path("a.txt");
+        turn(nvim);
+        nvim.wait("the change", || hunks(nvim) != json!([]));
+        nvim.cmd("Acp reject all");
+        nvim.wait("the old bytes", || {
+            std::fs::read(&path).is_ok_and(|bytes| bytes == before)
+        });
+        assert_eq!(options(nvim)[0], false);
+        check_silent(nvim);
+        check_bytes(nvim, "a.txt", before);
+        door.nvim.quit();
+    }
 }

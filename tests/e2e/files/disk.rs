@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use super::{Script, check_bytes, last_turn, start, turn, wait_lines};
+use serde_json::json;
+
+use super::{Script, check_bytes, last_turn, start, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 
 /// Has the agent write `content` over `before`, on disk and through a buffer, and checks the bytes.
@@ -68,13 +70,35 @@ fn latin_1_stays_latin_1() {
 }
 
 #[test]
-fn characters_outside_latin_1_are_refused_and_nothing_is_written() {
-    let script = Script::new().writes_in_vain("a.txt", "\u{2192}\n", -32603, "latin-1");
+fn latin_1_comes_back_after_a_text_that_does_not_show_it() {
+    let script = Script::new()
+        .writes("a.txt", "one\n")
+        .turn()
+        .writes_in_vain("a.txt", "\u{2192}\n", -32603, "latin1");
     let project = Project::new().file("a.txt", b"caf\xe9\n");
-    let nvim = start(project.agent("agent", &script.done()), "");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    turn(&nvim);
     last_turn(&nvim);
+    check_bytes(&nvim, "a.txt", b"one\n");
+    nvim.cmd("Acp reject all");
+    // Not that the file's encoding was rejected, too.
+    nvim.wait_text("The next prompt reports 1 rejected hunk");
     check_bytes(&nvim, "a.txt", b"caf\xe9\n");
+    wait_lines(&nvim, &["caf\u{e9}"]);
     nvim.quit();
+}
+
+#[test]
+fn characters_outside_latin_1_are_refused_and_nothing_is_written() {
+    for (open, why) in [("", "latin-1"), ("a.txt", "latin1 has no '\u{2192}'")] {
+        let script = Script::new().writes_in_vain("a.txt", "\u{2192}\n", -32603, why);
+        let project = Project::new().file("a.txt", b"caf\xe9\n");
+        let nvim = start(project.agent("agent", &script.done()), open);
+        last_turn(&nvim);
+        check_bytes(&nvim, "a.txt", b"caf\xe9\n");
+        wait_hunks(&nvim, json!([]));
+        nvim.quit();
+    }
 }
 
 #[test]

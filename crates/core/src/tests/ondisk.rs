@@ -270,6 +270,22 @@ fn lines_changed_by_both_become_a_conflict() {
 }
 
 #[test]
+fn a_buffer_opened_again_without_its_unsaved_lines_shows_the_agents_in_their_place() {
+    let mut w = running(Place::Buffer, Some("one\ntwo\nthree\n"));
+    types(&mut w, 1, 1, &["user"]);
+    shell(&mut w, |disk| disk.put(F, "one\nTWO\nthree\n"));
+    let buf = w.buf(F);
+    // At once, while the turn runs.
+    w.edits(|editor, disk, out| {
+        editor.wipes(buf, out);
+        editor.open(Path::new(F), disk, out);
+    });
+    check_hunks(&w, &[(1, "two", "TWO")]);
+    decide(&mut w, ReviewAction::Reject);
+    assert_eq!(disk(&w).as_deref(), Some("one\ntwo\nthree\n"));
+}
+
+#[test]
 fn the_user_is_told_once_that_a_file_has_conflicts() {
     let told = "changed on disk where you have";
     let mut w = running(Place::Buffer, Some("a\nb\nc\n"));

@@ -13,6 +13,7 @@ use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, FileNow, Landing, Next, Outcome, Plan, not_saved,
 };
+use crate::workspace::reviews::FileReview;
 
 /// Lines to restore.
 #[derive(Debug)]
@@ -54,7 +55,7 @@ impl PutBack {
             None => {
                 let mut text = text.clone();
                 text.apply_all(&edits);
-                let format = now.review.and_then(|review| review.now.format());
+                let format = now.review.and_then(FileReview::format);
                 let change = Change::Write {
                     over: now.stamp(),
                     text: text.clone(),

@@ -138,8 +138,8 @@ impl Decided {
     fn plan_on_disk(&self, review: &FileReview, over: Option<Stamp>) -> Plan {
         let text = self.after.clone();
         let is_base = text == *review.ledger.base();
-        let (now, origin) = (review.now.format(), review.origin.format());
-        let format = origin.filter(|_| is_base).or(now).unwrap_or_default();
+        let origin = review.origin.format().filter(|_| is_base);
+        let format = origin.or_else(|| review.format()).unwrap_or_default();
         let (change, state) = match self.end {
             End::Deleted => (Change::Restore(FileState::missing()), FileState::missing()),
             End::Stays | End::Users => {

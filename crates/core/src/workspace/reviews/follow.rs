@@ -195,16 +195,20 @@ impl Workspace {
         }
     }
 
-    /// Handles an unloaded buffer.
+    /// Handles an unloaded buffer: its unsaved lines are gone.
     pub(crate) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
         if let Some(document) = self.documents.detach(buf) {
             self.proposals_stale(&document.path, &document.real);
+            if let Some(saved) = document.saved {
+                let by = self.writer_of(&document.real, document.stamp);
+                self.buffer_has(&document.path, saved, by.is_some());
+            }
             self.file_has_no_buffer(document.path, fx);
         }
         self.run_lanes(fx);
     }
 
-    /// Reads a file from disk whose buffer, with its unsaved lines, was unloaded.
+    /// Reads a file from disk whose buffer was unloaded.
     fn file_has_no_buffer(&mut self, path: PathBuf, fx: &mut Effects) {
         if self.reviews.get(&path).is_some() {
             self.operate(path, Intent::Sync, fx);

@@ -35,7 +35,7 @@ pub use decide::Decide;
 pub(crate) use decide::{End, GONE, NO_TEXT};
 pub use file::FileReview;
 pub(crate) use moving::{Aim, Moved, Moving};
-pub(crate) use restore::{plan_reread, plan_rest};
+pub(crate) use restore::{plan_reread, plan_rest, plan_restore};
 pub use turns::{Of, Turns};
 
 /// The files agents have changed.

@@ -27,8 +27,8 @@ impl Aim {
             return Plan::Done(Landing::Plain);
         };
         let is_base = moving.moved.text.1 == moving.moved.base.1;
-        let (present, origin) = (review.now.format(), review.origin.format());
-        let format = origin.filter(|_| is_base).or(present).unwrap_or_default();
+        let origin = review.origin.format().filter(|_| is_base);
+        let format = origin.or_else(|| review.format()).unwrap_or_default();
         let whole = moving.whole().cloned();
         match now.document {
             Some(_) if moving.edits.is_empty() => Plan::Done(Landing::Shifted(Box::new(moving))),

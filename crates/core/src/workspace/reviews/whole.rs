@@ -168,9 +168,16 @@ impl FileReview {
 
     /// Returns whether the format differs from the accepted one.
     pub(super) fn has_other_format(&self) -> bool {
-        let formats = self.origin.format().zip(self.now.format());
-        formats.is_some_and(|(old, new)| {
-            as_shown((old, self.ledger.base()), (new, self.ledger.current())) != old
+        let formats = self.origin.format().zip(self.format());
+        formats.is_some_and(|(old, new)| new != old)
+    }
+
+    /// Returns the present format; what the text does not show of it is as in the accepted one.
+    pub fn format(&self) -> Option<Format> {
+        let now = self.now.format()?;
+        Some(match self.origin.format() {
+            Some(old) => as_shown((old, self.ledger.base()), (now, self.ledger.current())),
+            None => now,
         })
     }
 
@@ -219,12 +226,13 @@ impl FileReview {
                 self.from = None;
             }
         }
-        let formats = (before.format(), after.format());
-        if let (Body::Text(origin), (Some(old), Some(new))) = (&mut self.origin.body, formats)
-            && old != new
-            && self.now.format() != Some(new)
+        if let (Body::Text(origin), Body::Text(old), Body::Text(new)) =
+            (&mut self.origin.body, &before.body, &after.body)
         {
-            origin.format = new;
+            let shown = as_shown((old.format, &old.text), (new.format, &new.text));
+            if shown != old.format && self.now.format() != Some(shown) {
+                origin.format = shown;
+            }
         }
         self.now = after;
     }
@@ -289,6 +297,10 @@ fn as_shown(old: (Format, &Text), new: (Format, &Text)) -> Format {
     }
     if old.1.is_empty() || new.1.is_empty() {
         shown.final_newline = old.0.final_newline;
+    }
+    let is_encoded = |(format, text): (Format, &Text)| format.bom || !text.is_ascii();
+    if shown.encoding != old.0.encoding && !(is_encoded(old) && is_encoded(new)) {
+        shown.encoding = old.0.encoding;
     }
     shown
 }
