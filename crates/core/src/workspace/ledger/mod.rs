@@ -256,7 +256,7 @@ impl Review {
             base: conflict.base.into(),
             is_deletion,
         };
-        offers::add(&mut self.offers, offer);
+        offers::add(&mut self.offers, &self.track.current, offer);
         self.settle(Cause::Whole);
     }
 

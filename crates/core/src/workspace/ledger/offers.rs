@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::Hunk;
 use super::track::Track;
+use crate::text::diff::align::Change;
 use crate::text::diff::changes;
 use crate::text::{LineEdit, Text};
 
@@ -33,19 +34,71 @@ impl Offer {
     }
 }
 
-/// Adds an offer; it replaces those it overlaps, and goes on from the one that it begins with.
-pub(super) fn add(offers: &mut Vec<Offer>, mut offer: Offer) {
+/// Adds an offer; it replaces those it overlaps, and goes on from the lines before them.
+pub(super) fn add(offers: &mut Vec<Offer>, current: &Text, mut offer: Offer) {
     let clash = |other: &mut Offer| {
         let (a, b) = (&other.rows, &offer.rows);
-        a == b || (a.start < b.end && b.start < a.end)
+        // Without rows of the user's, only the lines say what it is about.
+        let is_bare = (a.is_empty() || b.is_empty()) && a.start <= b.end && b.start <= a.end;
+        let mut parts = offer.base.windows(other.theirs.len().max(1));
+        let is_part = is_bare && parts.any(|part| *part == *other.theirs);
+        a == b || (a.start < b.end && b.start < a.end) || is_part
     };
     let replaced: Vec<Offer> = offers.extract_if(.., clash).collect();
-    if let Some(earlier) = replaced.into_iter().find(|it| it.theirs == offer.base) {
-        offer.base = earlier.base;
+    if let (Some(first), Some(last)) = (replaced.first(), replaced.last()) {
+        let rows = first.rows.start.min(offer.rows.start)..last.rows.end.max(offer.rows.end);
+        let with = |of| Text::from_lines(version(current, rows.clone(), &replaced, of));
+        let texts = (with(|it| &it.base), with(|it| &it.theirs));
+        let mut base = Text::from_lines(&*offer.base);
+        let since = changes(&texts.1, &base);
+        base.apply_all(&undone((&texts.0, &texts.1), &since));
+        offer.base = base.to_lines(0..base.len()).into();
     }
     let place =
         |other: &Offer| (other.rows.start, other.rows.end) < (offer.rows.start, offer.rows.end);
     offers.insert(offers.partition_point(place), offer);
+}
+
+/// Returns the edits that undo the changes from `before` to `theirs` in a text that was changed `since`,
+/// as far as lines of them are left there.
+fn undone((before, theirs): (&Text, &Text), since: &[Change]) -> Vec<LineEdit> {
+    let mut edits = Vec::new();
+    let (mut above, mut grown) = (0, 0);
+    let growth = |change: &Change| change.new.len() as isize - change.old.len() as isize;
+    for Change { old, new } in changes(theirs, before) {
+        let is_past = |other: &Change| other.old.end <= old.start && other.old != old;
+        while let Some(other) = since.get(above).filter(|other| is_past(other)) {
+            grown += growth(other);
+            above += 1;
+        }
+        let rest = since.get(above..).unwrap_or_default();
+        let met = rest
+            .iter()
+            .take_while(|other| other.old.start < old.end || other.old == old);
+        let met: Vec<&Change> = met.collect();
+        let lost = |other: &&Change| other.old.end.min(old.end) - other.old.start.max(old.start);
+        if !met.is_empty() && met.iter().map(lost).sum::<usize>() == old.len() {
+            continue;
+        }
+        let shifted = |row: usize, grown: isize| row.saturating_add_signed(grown);
+        let start = match met.first() {
+            Some(first) if first.old.start < old.start => first.new.end,
+            _ => shifted(old.start, grown),
+        };
+        let end = match met.last() {
+            Some(last) if last.old.end > old.end => last.new.start,
+            _ => shifted(
+                old.end,
+                grown + met.iter().map(|other| growth(other)).sum::<isize>(),
+            ),
+        };
+        edits.push(LineEdit {
+            start,
+            removed: end.saturating_sub(start),
+            lines: before.to_lines(new),
+        });
+    }
+    edits
 }
 
 /// Updates the offers for an edit about to be made to `current`.
@@ -100,24 +153,24 @@ fn version(
     lines
 }
 
-/// Returns the offers whose lines stand in a text that has replaced the current one.
-pub(super) fn taken(offers: &[Offer], current: &Text, text: &Text) -> Vec<Offer> {
-    let edits: Vec<LineEdit> = offers.iter().map(Offer::accepted).collect();
-    let mut theirs = current.clone();
-    theirs.apply_all(&edits);
-    let other = changes(&theirs, text);
-    let mut start = 0;
-    let mut above = 0;
-    let is_there = |offer: &&Offer| {
-        start += offer.rows.start - above;
-        above = offer.rows.end;
-        let rows = start..start + offer.theirs.len();
-        start = rows.end;
-        other
-            .iter()
-            .all(|change| change.old.end <= rows.start || rows.end <= change.old.start)
+/// Returns a text that replaces the current one as the agent found it: without its lines of the
+/// offers.
+pub(super) fn found(offers: &[Offer], current: &Text, text: &Text) -> Text {
+    let with = |lines: fn(&Offer) -> &[String]| {
+        let edits = offers.iter().map(|offer| LineEdit {
+            lines: lines(offer).to_vec(),
+            ..offer.accepted()
+        });
+        let mut with = current.clone();
+        with.apply_all(&edits.collect::<Vec<_>>());
+        with
     };
-    offers.iter().filter(is_there).cloned().collect()
+    let mut found = text.clone();
+    if !offers.is_empty() {
+        let (before, theirs) = (with(|it| &it.base), with(|it| &it.theirs));
+        found.apply_all(&undone((&before, &theirs), &changes(&theirs, text)));
+    }
+    found
 }
 
 /// Returns the hunks of a review: changes that touch an offer share a hunk with it.
@@ -241,36 +294,100 @@ mod tests {
         assert!(left(&mut review, "a X c").is_empty());
     }
 
+    #[test]
+    fn a_conflict_over_others_goes_on_from_what_the_agent_found_first() {
+        let offers = |ours: &str, first: &[(usize, &str, &str)], then: Conflict| {
+            let mut review = Review::new(text("a b c d e"));
+            review.user_wrote(text(ours));
+            for (row, base, theirs) in first {
+                review.offer(conflict(*row..row + 1, base, theirs));
+            }
+            review.offer(then);
+            review
+        };
+        // More of the user's lines than the first one.
+        let then = conflict(1..4, "X c d", "X2 C D");
+        let mut review = offers("a u c w e", &[(1, "b", "X")], then);
+        assert_eq!(left(&mut review, "a X2 C D e"), ["b c d>X2 C D"]);
+        // Two at once.
+        let then = conflict(1..4, "X c Y", "Z");
+        let mut review = offers("a u c w e", &[(1, "b", "X"), (3, "d", "Y")], then);
+        assert_eq!(left(&mut review, "a Z e"), ["b c d>Z"]);
+        // The agent empties the file.
+        let then = conflict(0..5, "a X c d e", "");
+        let mut review = offers("a u c d e", &[(1, "b", "X")], then);
+        assert_eq!(left(&mut review, ""), ["a b c d e>"]);
+    }
+
+    #[test]
+    fn other_unsaved_lines_in_an_offer_do_not_hide_the_agents() {
+        let mut review = Review::new(text("a b c d e"));
+        review.user_wrote(text("a u c y e"));
+        review.offer(conflict(1..2, "b", "X"));
+        // `:2,4s/$/!/`
+        review.user_edited(&edit(1, 3, "u! c! y!"));
+        assert_eq!(left(&mut review, "a X c d e"), ["b>X"]);
+    }
+
+    #[test]
+    fn no_conflict_is_left_of_one_whose_lines_are_pending() {
+        // The user has undone the change, so the content is the one from before.
+        let mut review = Review::new(text("a b c d e"));
+        review.user_edited(&edit(1, 1, "u"));
+        review.offer(conflict(1..2, "b", "X"));
+        review.user_edited(&edit(1, 1, "b"));
+        review.user_edited(&edit(1, 1, "u"));
+        assert_eq!(left(&mut review, "a X c d e"), ["b>X"]);
+        // An older version was offered for that content.
+        let mut review = Review::new(text("a b c d e"));
+        review.user_edited(&edit(1, 1, "u"));
+        review.offer(conflict(1..2, "b", "X"));
+        review.user_edited(&edit(4, 1, "v"));
+        review.agent_done();
+        review.offer(conflict(1..2, "X", "Y"));
+        assert_eq!(left(&mut review, "a Y c d e"), ["b>Y"]);
+    }
+
     proptest! {
         #[test]
         fn no_line_of_the_agents_is_accepted_where_the_user_gives_up_others(
-            base in some_text(), ours in vec(an_edit(), 0..4), theirs in vec(an_edit(), 0..4)
+            base in some_text(), ours in vec(an_edit(), 0..4),
+            writes in vec(vec(an_edit(), 0..4), 1..2)
         ) {
             // Every written line is unique.
-            let made = |who: &str, all: &[(Place, Vec<String>)]| {
-                let mut text = base.clone();
-                for (at, (place, lines)) in all.iter().enumerate() {
-                    let lines: Vec<String> = (0..lines.len()).map(|n| format!("{who} {at} {n}")).collect();
+            let mut number = 0;
+            let mut made = |who: &str, from: &Text, all: &[(Place, Vec<String>)]| {
+                let mut text = from.clone();
+                for (place, lines) in all {
+                    let lines: Vec<String> = (0..lines.len()).map(|n| format!("{who} {number} {n}")).collect();
                     text.apply(&edit_at(&text, *place, &lines));
+                    number += 1;
                 }
                 text
             };
-            let (ours, theirs) = (made("user", &ours), made("agent", &theirs));
             let mut review = Review::new(base.clone());
-            review.user_wrote(ours.clone());
-            let merged = merge(&base, &ours, &theirs);
-            for edit in merged.edits.iter().rev() {
-                review.agent_edited(edit);
+            review.user_wrote(made("user", &base, &ours));
+            let mut disk = base;
+            for theirs in writes {
+                let theirs = made("agent", &disk, &theirs);
+                let merged = merge(&disk, review.current(), &theirs);
+                for edit in merged.edits.iter().rev() {
+                    review.agent_edited(edit);
+                }
+                review.agent_done();
+                for conflict in merged.conflicts {
+                    review.offer(conflict);
+                }
+                holds(&review);
+                disk = theirs;
             }
-            review.agent_done();
-            for conflict in merged.conflicts {
-                review.offer(conflict);
-            }
-            review.others_left(&theirs);
+            review.others_left(&disk);
             holds(&review);
-            prop_assert_eq!(review.current(), &theirs);
+            prop_assert_eq!(review.current(), &disk);
+            prop_assert!(review.hunks().iter().all(|hunk| hunk.conflict.is_none()));
             let is_agents = |line: std::borrow::Cow<str>| line.starts_with("agent");
-            prop_assert!(!review.base().lines(0..review.base().len()).any(is_agents));
+            let accepted = review.base().lines(0..review.base().len()).find(|line| is_agents(line.clone()));
+            prop_assert_eq!(accepted, None);
         }
     }
 }

@@ -40,23 +40,36 @@ impl Review {
     }
 
     /// Replaces the lines by those in the file. Where the user gave up lines for the agent's, the
-    /// agent has changed the lines that it had found.
+    /// agent has changed the lines that it had found. No line is left for which others are offered.
     pub fn others_left(&mut self, current: &Text) {
-        let taken = offers::taken(&self.offers, &self.track.current, current);
-        for offer in taken.iter().rev() {
-            self.offers.retain(|other| other != offer);
-            let found = LineEdit {
-                lines: offer.base.to_vec(),
-                ..offer.accepted()
-            };
-            self.user_edits(&[found]);
-            self.agent_edited(&LineEdit {
-                removed: offer.base.len(),
-                ..offer.accepted()
-            });
+        if self.track.current == *current {
+            return;
         }
-        let edits = diff(&self.track.current, current);
-        self.others_edits(&edits, None);
+        let found = self.found_in(current);
+        self.others_edits(&diff(&self.track.current, &found), None);
+        if found == *current {
+            return self.withdraw_all();
+        }
+        for edit in diff(&found, current).iter().rev() {
+            self.agent_edited(edit);
+        }
+        self.withdraw_all();
+    }
+
+    /// Returns a text that replaces the current one as the agent found it: without its lines for
+    /// which the user gives up others.
+    pub fn found_in(&self, text: &Text) -> Text {
+        match self.track.current == *text {
+            true => text.clone(),
+            false => offers::found(&self.offers, &self.track.current, text),
+        }
+    }
+
+    fn withdraw_all(&mut self) {
+        if !self.offers.is_empty() {
+            self.offers.clear();
+            self.show();
+        }
     }
 
     /// Applies a write of the whole content by another program, which knows nothing of the hunks.

@@ -13,7 +13,7 @@ use crate::spine::event::{DiskFile, DiskText, Stamp};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
-use crate::text::diff::{Conflict, Hunk};
+use crate::text::diff::{Conflict, Hunk, diff};
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
@@ -250,9 +250,14 @@ impl FileReview {
 
     /// Replaces the whole text with what stands in a buffer, or in the file of one that has closed.
     pub fn text_left(&mut self, text: &Text) {
+        let found = self.ledger.found_in(text);
         for turn in &mut self.turns {
-            turn.ledger.others_left(text);
+            turn.ledger.others_left(&found);
         }
+        for edit in diff(&found, text).iter().rev() {
+            self.turns_agent_edited(edit);
+        }
+        self.turns_agent_done();
         self.ledger.others_left(text);
     }
 
