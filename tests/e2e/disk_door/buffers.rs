@@ -135,7 +135,13 @@ fn a_change_that_neovim_reloads_is_still_attributed_to_the_agent() {
 
 #[test]
 fn the_agents_lines_are_under_review_where_the_user_drops_unsaved_ones_for_them() {
-    for drop in ["edit!", "bdelete! | edit a.txt", "bdelete! | new"] {
+    let undo_turn = "lua require('acp').review.undo_turn({ confirm = false })";
+    for (drop, back) in [
+        ("edit!", "Acp reject all"),
+        ("edit!", undo_turn),
+        ("bdelete! | edit a.txt", "Acp reject all"),
+        ("bdelete! | new", "Acp reject all"),
+    ] {
         let door = Door::of(
             Project::new(),
             "one\ntwo\nthree\nfour\n",
@@ -153,7 +159,7 @@ fn the_agents_lines_are_under_review_where_the_user_drops_unsaved_ones_for_them(
                 [3, ["four"], ["FOUR"], "pending"]
             ]),
         );
-        nvim.cmd("Acp reject all");
+        nvim.cmd(back);
         wait_file(nvim, "a.txt", "one\ntwo\nthree\nfour\n");
         door.nvim.quit();
     }

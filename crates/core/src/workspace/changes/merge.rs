@@ -118,8 +118,11 @@ impl Workspace {
             conflicts,
             ..
         } = merge;
-        self.offer_disk(&path, conflicts, (merge.by, disk.content.is_none()), fx);
+        self.offer_disk(&path, conflicts, disk.content.is_none(), fx);
         if !was_saved {
+            if let Some(review) = self.reviews.get_mut(&path) {
+                review.file_changed(&merge.base, &merge.theirs, merge.by.is_some());
+            }
             // This holds even if the disk has changed again: the buffer contains its previous text.
             self.documents.set_disk(buf, next_base, disk.stamp);
         }
@@ -145,7 +148,7 @@ impl Workspace {
         &mut self,
         path: &std::path::Path,
         conflicts: Vec<Conflict>,
-        (by, is_gone): (Option<SessionKey>, bool),
+        is_gone: bool,
         fx: &mut Effects,
     ) {
         if conflicts.is_empty() {
@@ -155,10 +158,7 @@ impl Workspace {
             return;
         };
         let is_news = review.tell_of_offers();
-        for mut conflict in conflicts {
-            if by.is_none() {
-                conflict.base.clone_from(&conflict.theirs);
-            }
+        for conflict in conflicts {
             match is_gone {
                 true => review.offer_deletion(conflict),
                 false => review.offer(conflict),

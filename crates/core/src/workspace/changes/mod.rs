@@ -255,6 +255,9 @@ impl Workspace {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
+        if let Some(review) = self.reviews.get_mut(&document.path) {
+            review.is_saved();
+        }
         if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
             let over = over.as_ref().map(|over| {
                 let (format, text) = Format::decode(&over.bytes);

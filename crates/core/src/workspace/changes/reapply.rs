@@ -228,7 +228,7 @@ impl Workspace {
         for Conflict { rows, .. } in &mut conflicts {
             *rows = moved(rows.start, &since)..moved(rows.end, &since);
         }
-        self.offer_disk(&name, conflicts, (Some(session), false), fx);
+        self.offer_disk(&name, conflicts, false, fx);
     }
 
     /// Writes all queued changes back at once, because Neovim quits.

@@ -135,6 +135,21 @@ impl Accepted {
     }
 }
 
+/// Accepts the same hunks in another state.
+pub(super) fn accept_in(track: &mut Track, accepted: &[Accepted]) {
+    let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
+    let find = |hunk: &Accepted| {
+        let mut same = (0..keys.len()).filter(|&at| keys.get(at) == Some(&hunk.key));
+        // Among identical hunks the same one; if their number differs, the match is ambiguous.
+        let at = (same.clone().count() == hunk.of).then(|| same.nth(hunk.nth))??;
+        let rows = hunk.rows.clone();
+        Some(Part { at, rows })
+    };
+    let mut found: Vec<Part> = accepted.iter().filter_map(find).collect();
+    found.sort_unstable_by_key(|part| part.at);
+    track.accept(&found);
+}
+
 /// Hashes the lines a change removes and adds.
 fn key(track: &Track, change: &Change) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -214,6 +229,12 @@ impl History {
         self.entries.get(at).map(|entry| entry.state.clone())
     }
 
+    /// Returns the state with this content, if it is remembered.
+    pub fn version(&self, content: &Text, mark: Mark) -> Option<&Version> {
+        let at = self.position(content, mark)?;
+        self.entries.get(at).map(|entry| &entry.state)
+    }
+
     /// Returns the agent's own version for this content, if it is remembered and complete.
     pub fn alone(&self, content: &Text, mark: Mark) -> Option<&Alone> {
         let at = self.position(content, mark)?;
@@ -231,19 +252,7 @@ impl History {
     /// ask for the same decision again.
     pub fn accept(&mut self, accepted: &[Accepted]) {
         for entry in &mut self.entries {
-            let track = &mut entry.state.track;
-            let keys: Vec<u64> = track.changes.iter().map(|c| key(track, c)).collect();
-            let find = |hunk: &Accepted| {
-                let mut same = (0..keys.len()).filter(|&at| keys.get(at) == Some(&hunk.key));
-                // Among identical hunks the same one; if their number differs, the match is
-                // ambiguous.
-                let at = (same.clone().count() == hunk.of).then(|| same.nth(hunk.nth))??;
-                let rows = hunk.rows.clone();
-                Some(Part { at, rows })
-            };
-            let mut found: Vec<Part> = accepted.iter().filter_map(find).collect();
-            found.sort_unstable_by_key(|part| part.at);
-            track.accept(&found);
+            accept_in(&mut entry.state.track, accepted);
         }
     }
 

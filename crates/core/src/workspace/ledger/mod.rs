@@ -15,6 +15,7 @@ mod outside;
 mod parts;
 mod seen;
 mod track;
+mod under;
 
 #[cfg(test)]
 mod decisions;
@@ -33,12 +34,13 @@ use crate::text::diff::merge::Conflict;
 use crate::text::diff::{self, Hunk, diff};
 use crate::text::{LineEdit, Text};
 use authors::Alone;
-use history::{Accepted, Cause, History, Mark, Version};
+use history::{Accepted, Cause, History, Mark, Version, accept_in};
 use offers::Offer;
 use outside::Away;
 use parts::Part;
 pub use seen::Seen;
 use track::{Reach, Track};
+use under::Under;
 
 /// Selects hunks, by rows of `current`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub struct Review {
     away: Away,
     /// The state before another program's edits that are being made.
     others_since: Option<Track>,
+    /// The review of the file, if a change of it was merged with unsaved lines.
+    under: Option<Under>,
     /// Bytes added since the history last remembered a state.
     bytes: usize,
 }
@@ -80,6 +84,7 @@ impl Review {
             history: History::default(),
             away: Away::default(),
             others_since: None,
+            under: None,
             bytes: 0,
         };
         review.settle(Cause::Whole);
@@ -250,13 +255,13 @@ impl Review {
         if self.track.current.to_lines(rows.clone()) == conflict.theirs {
             return;
         }
+        let theirs = conflict.theirs.into();
         let offer = Offer {
             rows,
-            theirs: conflict.theirs.into(),
-            base: conflict.base.into(),
+            theirs,
             is_deletion,
         };
-        offers::add(&mut self.offers, &self.track.current, offer);
+        offers::add(&mut self.offers, offer);
         self.settle(Cause::Whole);
     }
 
@@ -300,7 +305,11 @@ impl Review {
     /// Accepts the selected parts of these hunks.
     fn accept_hunks(&mut self, hit: Vec<Hunk>, which: &Which) -> Vec<LineEdit> {
         let parts = self.parts(which, &hit);
-        self.history.accept(&Accepted::of(&self.track, &parts));
+        let accepted = Accepted::of(&self.track, &parts);
+        self.history.accept(&accepted);
+        if let Some(under) = &mut self.under {
+            under.accept(&accepted);
+        }
         self.track.accept(&parts);
         if !hit.is_empty() {
             self.settle(Cause::Whole);
@@ -319,7 +328,12 @@ impl Review {
             // Not remembered: if the edit is undone, the offers of this content are still open.
             self.show();
         }
-        taken.iter().map(Offer::accepted).collect()
+        let edits = taken.iter().map(|offer| LineEdit {
+            start: offer.rows.start,
+            removed: offer.rows.len(),
+            lines: offer.theirs.to_vec(),
+        });
+        edits.collect()
     }
 
     /// Returns the edits that replace hunks by the base's text.

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use super::track::Track;
-use super::{Review, diff, offers};
+use super::{Review, diff};
 use crate::text::diff::align::Change;
 use crate::text::diff::{Conflict, merge};
 use crate::text::{LineEdit, Text};
@@ -39,37 +39,13 @@ impl Review {
         self.history.keep();
     }
 
-    /// Replaces the lines by those in the file. Where the user gave up lines for the agent's, the
-    /// agent has changed the lines that it had found. No line is left for which others are offered.
+    /// Replaces the lines by those in the file.
     pub fn others_left(&mut self, current: &Text) {
-        if self.track.current == *current {
+        if self.falls_back(current) {
             return;
         }
-        let found = self.found_in(current);
-        self.others_edits(&diff(&self.track.current, &found), None);
-        if found == *current {
-            return self.withdraw_all();
-        }
-        for edit in diff(&found, current).iter().rev() {
-            self.agent_edited(edit);
-        }
-        self.withdraw_all();
-    }
-
-    /// Returns a text that replaces the current one as the agent found it: without its lines for
-    /// which the user gives up others.
-    pub fn found_in(&self, text: &Text) -> Text {
-        match self.track.current == *text {
-            true => text.clone(),
-            false => offers::found(&self.offers, &self.track.current, text),
-        }
-    }
-
-    fn withdraw_all(&mut self) {
-        if !self.offers.is_empty() {
-            self.offers.clear();
-            self.show();
-        }
+        let edits = diff(&self.track.current, current);
+        self.others_edits(&edits, None);
     }
 
     /// Applies a write of the whole content by another program, which knows nothing of the hunks.
@@ -209,7 +185,7 @@ fn key(text: &Text, rows: Range<usize>, new: &[String]) -> u64 {
 
 /// Returns the text under review for the content `now` that another program wrote: `now`, with what
 /// is left of the agent's change from `base` to `current` undone.
-fn base_under(base: &Text, current: &Text, now: &Text) -> Text {
+pub(super) fn base_under(base: &Text, current: &Text, now: &Text) -> Text {
     let merged = merge(current, now, base);
     let mut text = now.clone();
     text.apply_all(&merged.edits);

@@ -13,7 +13,7 @@ use crate::spine::event::{DiskFile, DiskText, Stamp};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
-use crate::text::diff::{Conflict, Hunk, diff};
+use crate::text::diff::{Conflict, Hunk};
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
@@ -250,15 +250,24 @@ impl FileReview {
 
     /// Replaces the whole text with what stands in a buffer, or in the file of one that has closed.
     pub fn text_left(&mut self, text: &Text) {
-        let found = self.ledger.found_in(text);
+        let began = self.ledger.found_by_agent(text).cloned();
         for turn in &mut self.turns {
-            turn.ledger.others_left(&found);
+            turn.ledger.others_left(began.as_ref().unwrap_or(text));
         }
-        for edit in diff(&found, text).iter().rev() {
-            self.turns_agent_edited(edit);
+        if began.is_some() {
+            self.turns_wrote(text, true);
         }
-        self.turns_agent_done();
         self.ledger.others_left(text);
+    }
+
+    /// Notes a change of the file that was merged into its buffer (see [`Review::file_changed`]).
+    pub fn file_changed(&mut self, saved: &Text, now: &Text, is_agents: bool) {
+        self.ledger.file_changed(saved, now, is_agents);
+    }
+
+    /// Notes that the file has the lines of its buffer.
+    pub fn is_saved(&mut self) {
+        self.ledger.is_saved();
     }
 
     /// Marks the agent's edits as complete (see [`Review::agent_done`]).
