@@ -783,3 +783,30 @@ fn a_file_deleted_and_one_with_its_text_restored_by_an_undo_are_no_move() {
         }
     }
 }
+
+#[test]
+fn a_file_moved_to_the_place_of_a_deleted_one_is_two_changes() {
+    for place in PLACES {
+        let mut w = World::ready();
+        w.disk.put(F, "b\nbee\n");
+        w.disk.put(G, "a\nbuzz\n");
+        w.settle();
+        if place == Place::Buffer {
+            for path in [F, G] {
+                w.edits(|editor, disk, out| editor.open(Path::new(path), disk, out));
+            }
+        }
+        w.prompts("go");
+        w.skip();
+        shell(&mut w, |disk| disk.removes(F));
+        check_whole(&w, F, &[Whole::Deleted]);
+        shell(&mut w, |disk| disk.moves(G, F));
+        check_whole(&w, F, &[]);
+        check_hunks(&w, &[(0, "b bee", "a buzz")]);
+        check_whole(&w, G, &[Whole::Deleted]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("b\nbee\n"), "{place:?}");
+        assert_eq!(w.disk.get(G).as_deref(), Some("a\nbuzz\n"));
+        check_settled(&w);
+    }
+}

@@ -157,6 +157,14 @@ impl Workspace {
         review.is_some_and(|review| review.knows(&change.after))
     }
 
+    /// Returns whether a moved file has taken the place of another one, whose deletion is pending.
+    pub(super) fn takes_a_place(&self, change: &FileChange) -> bool {
+        let review = self
+            .reviews
+            .get(&self.reviews.name_of(&change.path, &change.path));
+        review.is_some_and(|review| review.now.is_missing() && !review.is_created())
+    }
+
     /// Returns whether a reported move is none: this client moved the file back, or deleted the one
     /// and restored the other; or the file is there again.
     pub(super) fn is_no_move(&self, from: &Path, change: &FileChange) -> bool {

@@ -52,7 +52,18 @@ impl Workspace {
         let Some(from) = change.change.from.take() else {
             return;
         };
-        if !self.is_no_move(&from, &change.change) {
+        if self.takes_a_place(&change.change) {
+            // Two files have changed: that one, and the one that was here.
+            let gone = FileChange {
+                path: from.clone(),
+                from: None,
+                before: change.change.before.clone(),
+                after: FileState::missing(),
+            };
+            change.change.before = FileState::missing();
+            let gone = TakeIn::reported(gone, change.by);
+            self.operate(from, Intent::TakeIn(Box::new(gone)), fx);
+        } else if !self.is_no_move(&from, &change.change) {
             self.file_moved(&from, change, fx);
         } else if !self.has_this(&change.change) {
             change.change.before = FileState::missing();
