@@ -211,3 +211,22 @@ fn a_reject_brings_back_bytes_that_need_another_encoding() {
         door.nvim.quit();
     }
 }
+
+#[test]
+fn a_hunk_that_the_encoding_lacks_is_rejected_in_the_buffer_alone() {
+    let converted = b"\xd6\xd0\ntwo\n";
+    let command = r"printf '\326\320\ntwo\n' > a.txt";
+    let door = Door::of(Project::new(), "中\ntwo\n", command);
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_lines(nvim, &["ÖÐ", "two"]);
+    nvim.cmd("1 | Acp reject hunk");
+    nvim.wait_text("Not saved: latin1 has no '中'");
+    wait_lines(nvim, &["中", "two"]);
+    assert_eq!(options(nvim)[0], true);
+    check_bytes(nvim, "a.txt", converted);
+    nvim.cmd("set fileencoding=utf-8");
+    save(nvim, "write");
+    check_bytes(nvim, "a.txt", "中\ntwo\n");
+    door.nvim.quit();
+}

@@ -256,7 +256,7 @@ impl Workspace {
             return;
         };
         if let Some(review) = self.reviews.get_mut(&document.path) {
-            review.is_saved();
+            review.note_saved();
         }
         if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
             let over = over.as_ref().map(|over| {

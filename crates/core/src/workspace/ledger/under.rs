@@ -52,7 +52,7 @@ impl Review {
     /// from the text that the buffer had of the file to the one that it has now.
     pub fn file_changed(&mut self, saved: &Text, now: &Text, is_agents: bool) {
         if self.track.current == *now {
-            return self.is_saved();
+            return self.note_saved();
         }
         let known = self.under.take();
         let known = known.filter(|under| under.review.track.current == *saved);
@@ -69,7 +69,7 @@ impl Review {
     }
 
     /// Notes that the buffer has no unsaved lines.
-    pub fn is_saved(&mut self) {
+    pub fn note_saved(&mut self) {
         self.under = None;
     }
 
@@ -82,10 +82,8 @@ impl Review {
 
     /// Goes on with the review of the file, if it has this text; returns whether it has.
     pub(super) fn falls_back(&mut self, text: &Text) -> bool {
-        if self.found_by_agent(text).is_none() {
-            return false;
-        }
-        let Some(Under { review, .. }) = self.under.take() else {
+        let is_file = |under: &mut Under| under.review.track.current == *text;
+        let Some(Under { review, .. }) = self.under.take_if(is_file) else {
             return false;
         };
         self.track = review.track;
@@ -264,7 +262,7 @@ mod tests {
         let mut it = Buffer::new(text("a b c"));
         it.user("a b c u");
         it.agent("a X c");
-        it.review.is_saved();
+        it.review.note_saved();
         it.file = text("a X c u");
         it.user("v X c u");
         it.agent("a X C u");

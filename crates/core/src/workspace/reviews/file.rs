@@ -266,8 +266,8 @@ impl FileReview {
     }
 
     /// Notes that the file has the lines of its buffer.
-    pub fn is_saved(&mut self) {
-        self.ledger.is_saved();
+    pub fn note_saved(&mut self) {
+        self.ledger.note_saved();
     }
 
     /// Marks the agent's edits as complete (see [`Review::agent_done`]).
