@@ -230,3 +230,17 @@ fn a_hunk_that_the_encoding_lacks_is_rejected_in_the_buffer_alone() {
     check_bytes(nvim, "a.txt", "中\ntwo\n");
     door.nvim.quit();
 }
+
+#[test]
+fn a_turn_is_undone_whose_only_change_the_user_took_for_unsaved_lines() {
+    let door = Door::of(Project::new(), "one\ntwo\n", "sed -i s/two/TWO/ a.txt");
+    let nvim = &door.nvim;
+    nvim.keys("jccuser<Esc>");
+    turn(nvim);
+    nvim.wait_text("conflict");
+    nvim.cmd("edit!");
+    wait_hunks(nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+    nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
+    wait_file(nvim, "a.txt", "one\ntwo\n");
+    door.nvim.quit();
+}

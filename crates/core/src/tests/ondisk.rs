@@ -9,7 +9,7 @@ use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::queue::QueueAction;
 use crate::event::{Event, ProjectEvent, ReviewEvent, SessionEvent};
-use crate::spine::event::{ReviewAction, Scope};
+use crate::spine::event::{ReviewAction, Scope, UndoStep};
 use crate::spine::ids::{QueueId, SessionKey};
 use crate::spine::project::Whole;
 use crate::text::{LineEdit, Lines};
@@ -283,6 +283,20 @@ fn a_buffer_opened_again_without_its_unsaved_lines_shows_the_agents_in_their_pla
     check_hunks(&w, &[(1, "two", "TWO")]);
     decide(&mut w, ReviewAction::Reject);
     assert_eq!(disk(&w).as_deref(), Some("one\ntwo\nthree\n"));
+}
+
+#[test]
+fn a_change_that_the_user_took_for_unsaved_lines_is_undone_with_its_turn() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+    types(&mut w, 1, 1, &["user"]);
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+    w.ends_turn("end_turn");
+    let buf = w.buf(F);
+    w.edits(|editor, disk, out| editor.reloads(buf, disk, out));
+    check_hunks(&w, &[(1, "b", "B")]);
+    let (session, step) = (None, UndoStep::Undo(None));
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"));
 }
 
 #[test]
