@@ -41,11 +41,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::agent::Agent;
+use self::attachments::prompts::Prompts;
 use self::disk::{Disk, Operation};
 pub use self::environment::Environment;
 use self::guard::{guarded, guarded_call};
@@ -155,9 +155,7 @@ pub struct Host {
     terminals: Terminals,
     history: History,
     mcp: McpServer,
-    /// Each prompt being saved holds one permit.
-    prompts: Arc<Semaphore>,
-    state_path: PathBuf,
+    prompts: Prompts,
 }
 
 impl Host {
@@ -196,8 +194,7 @@ impl Host {
             terminals: Terminals::default(),
             history,
             mcp: McpServer::new(config.tools_socket),
-            prompts: Arc::new(Semaphore::new(PROMPTS as usize)),
-            state_path: config.state_path,
+            prompts: Prompts::new(config.state_path),
             kit,
         })
     }
@@ -311,13 +308,8 @@ impl Host {
                 });
             }
             HostEffect::ReadImage { token, path } => attachments::image(token, path, &self.kit),
-            HostEffect::RecallPrompts { folder } => {
-                attachments::recall(self.state_path.clone(), folder, &self.kit);
-            }
-            HostEffect::KeepPrompt { folder, text } => {
-                let busy = self.prompts.clone().try_acquire_owned().ok();
-                attachments::keep_prompt(self.state_path.clone(), folder, text, busy, &self.kit);
-            }
+            HostEffect::RecallPrompts { folder } => self.prompts.recall(folder, &self.kit),
+            HostEffect::KeepPrompt { folder, text } => self.prompts.keep(folder, text, &self.kit),
             HostEffect::ListFiles { folder } => attachments::list(folder, &self.kit),
             HostEffect::Diff { token, folder } => attachments::diff(token, folder, &self.kit),
             HostEffect::OfferTools(tools) => self.mcp.offer(tools, &self.kit),
@@ -342,8 +334,7 @@ impl Host {
         };
         let done = async {
             self.disk.idle().await;
-            // Returned at once.
-            let _ = self.prompts.acquire_many(PROMPTS).await;
+            self.prompts.finish(&self.kit).await;
             self.projects.end(&self.kit).await;
         };
         // A timeout is fine: a disk that hangs must not keep Neovim from quitting.
@@ -377,7 +368,7 @@ impl Host {
                 terminal.gone().await;
             }
             disk.idle().await;
-            let _ = prompts.acquire_many(PROMPTS).await;
+            prompts.finish(&kit).await;
             projects.end(&kit).await;
         };
         if let Some(runtime) = self.runtime.take() {
@@ -456,9 +447,6 @@ fn leads_to(path: &Path) -> PathBuf {
         _ => PathBuf::new(),
     }
 }
-
-/// Maximum number of prompts being saved at the same time.
-const PROMPTS: u32 = 1024;
 
 /// Time limit at shutdown for writing session histories.
 const HISTORY_FLUSH: Duration = Duration::from_millis(300);

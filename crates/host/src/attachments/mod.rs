@@ -1,22 +1,19 @@
 //! Attachments that are not the text of a file: images, the clipboard, `git diff`. Also the
-//! project's prompt history and file list.
+//! project's prompt history (see [`prompts`]) and file list.
 //!
 //! Invariant: every request gets one answer; tools run with a time limit, and their output is
 //! bounded.
 
 mod files;
 mod image;
-mod prompts;
+pub(super) mod prompts;
 mod tool;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
-
 use super::{Environment, Kit, command};
 use acp_core::event::{ConversationEvent, Event};
-use acp_core::spine::effect::Level;
 use acp_core::spine::pending::{Token, reply};
 
 /// Time limit for a tool.
@@ -40,42 +37,6 @@ pub(super) fn image(token: Token<reply::ImageRead>, path: Option<PathBuf>, kit: 
                 token,
                 result,
             }));
-    });
-}
-
-/// Reads the earlier prompts of a folder.
-pub(super) fn recall(state: PathBuf, folder: PathBuf, kit: &Kit) {
-    let kit = kit.clone();
-    kit.clone().spawn("the prompt history", async move {
-        let place = folder.clone();
-        let work = move || prompts::load(&state, &place);
-        let done = kit.blocking("the prompt history", work).await;
-        // On an error, the user only loses the prompt history.
-        let texts = done.and_then(Result::ok).unwrap_or_default();
-        kit.inbox
-            .send(Event::Conversation(ConversationEvent::PromptsRecalled {
-                folder,
-                texts,
-            }));
-    });
-}
-
-/// Saves a prompt of a folder; holds `busy` until that is done.
-pub(super) fn keep_prompt(
-    state: PathBuf,
-    folder: PathBuf,
-    text: String,
-    busy: Option<OwnedSemaphorePermit>,
-    kit: &Kit,
-) {
-    let kit = kit.clone();
-    kit.clone().spawn("a prompt", async move {
-        let work = move || prompts::keep(&state, &folder, &text);
-        if let Some(Err(error)) = kit.blocking("a prompt", work).await {
-            let line = format!("a prompt could not be saved: {error}");
-            kit.log.line(Level::Warn, "host", &line);
-        }
-        drop(busy);
     });
 }
 

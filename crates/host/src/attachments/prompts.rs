@@ -1,20 +1,88 @@
 //! Each project's prompt history on disk: one file, one JSON string per line.
 //!
-//! Invariant: concurrent Neovims lose none of each other's prompts: a file is written or shortened
-//! only while its lock is held. Unreadable lines are skipped.
+//! Invariants: prompts are saved in the order in which they were sent. Concurrent Neovims lose none
+//! of each other's: a file is written or shortened only while its lock is held. Unreadable lines are
+//! skipped.
 
+use std::collections::VecDeque;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FlockOperation, flock};
 
+use crate::Kit;
 use acp_core::conversation::recall::MAX_PROMPTS;
+use acp_core::event::{ConversationEvent, Event};
+use acp_core::spine::effect::Level;
 
 /// Size above which a file is shortened.
 const MAX_BYTES: u64 = 2 << 20;
+
+/// Reads and saves the prompts of all projects.
+#[derive(Debug, Clone)]
+pub(crate) struct Prompts {
+    state: PathBuf,
+    /// What is to be saved, by folder, the oldest first.
+    waiting: Arc<Mutex<VecDeque<(PathBuf, String)>>>,
+    /// Held while one is saved.
+    saving: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Prompts {
+    pub(crate) fn new(state: PathBuf) -> Self {
+        Self {
+            state,
+            waiting: Arc::default(),
+            saving: Arc::default(),
+        }
+    }
+
+    /// Reads the earlier prompts of a folder.
+    pub(crate) fn recall(&self, folder: PathBuf, kit: &Kit) {
+        let (state, kit) = (self.state.clone(), kit.clone());
+        kit.clone().spawn("the prompt history", async move {
+            let place = folder.clone();
+            let work = move || load(&state, &place);
+            let done = kit.blocking("the prompt history", work).await;
+            // On an error, the user only loses the prompt history.
+            let texts = done.and_then(Result::ok).unwrap_or_default();
+            let recalled = ConversationEvent::PromptsRecalled { folder, texts };
+            kit.inbox.send(Event::Conversation(recalled));
+        });
+    }
+
+    /// Saves a prompt of a folder; returns at once.
+    pub(crate) fn keep(&self, folder: PathBuf, text: String, kit: &Kit) {
+        self.waiting().push_back((folder, text));
+        let (here, kit) = (self.clone(), kit.clone());
+        kit.clone()
+            .spawn("a prompt", async move { here.finish(&kit).await });
+    }
+
+    /// Saves what waits.
+    pub(crate) async fn finish(&self, kit: &Kit) {
+        let _saving = self.saving.lock().await;
+        loop {
+            let Some((folder, text)) = self.waiting().pop_front() else {
+                return;
+            };
+            let state = self.state.clone();
+            let work = move || keep(&state, &folder, &text);
+            if let Some(Err(error)) = kit.blocking("a prompt", work).await {
+                let line = format!("a prompt could not be saved: {error}");
+                kit.log.line(Level::Warn, "host", &line);
+            }
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<(PathBuf, String)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Returns the path of a project's history.
 fn file_of(state: &Path, folder: &Path) -> PathBuf {
@@ -39,7 +107,7 @@ fn open(state: &Path, folder: &Path) -> io::Result<File> {
 }
 
 /// Returns the prompts of a project, oldest first.
-pub(super) fn load(state: &Path, folder: &Path) -> io::Result<Vec<String>> {
+fn load(state: &Path, folder: &Path) -> io::Result<Vec<String>> {
     if !fs::exists(file_of(state, folder))? {
         return Ok(Vec::new());
     }
@@ -61,7 +129,7 @@ pub(super) fn load(state: &Path, folder: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Appends a prompt to a project's history.
-pub(super) fn keep(state: &Path, folder: &Path, text: &str) -> io::Result<()> {
+fn keep(state: &Path, folder: &Path, text: &str) -> io::Result<()> {
     open(state, folder)?.write_all(line(text).as_bytes())
 }
 

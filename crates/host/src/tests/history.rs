@@ -336,3 +336,24 @@ fn a_folder_that_cannot_be_created_is_reported() {
     one.says(ONE, 0, "lost");
     assert!(one.list(None).is_empty());
 }
+
+#[test]
+fn prompts_are_saved_in_the_order_in_which_they_were_sent() {
+    let Keeper { run, state } = Keeper::new();
+    let sent: Vec<String> = (0..200).map(|nth| nth.to_string()).collect();
+    let folder = PathBuf::from("/p");
+    for text in sent.clone() {
+        let folder = folder.clone();
+        run.host.run(HostEffect::KeepPrompt { folder, text });
+    }
+    // What waits is saved when Neovim quits.
+    run.host.shutdown(DEADLINE);
+    let next = Run::with(|config| config.state_path = state);
+    next.host.run(HostEffect::RecallPrompts { folder });
+    match next.next() {
+        Event::Conversation(ConversationEvent::PromptsRecalled { texts, .. }) => {
+            assert_eq!(texts, sent);
+        }
+        other => panic!("{other:?}"),
+    }
+}
