@@ -277,11 +277,11 @@ pub fn check_rest(world: &mut World) {
 /// Checks that the host keeps the pending reviews, with the bases the user accepted.
 fn check_kept(world: &World) {
     let pending = world.model.workspace.reviews().iter();
-    let pending = pending.filter(|(path, file)| path.starts_with("/p") && file.is_pending());
+    let pending = pending.filter(|(path, file)| path.starts_with("/p") && file.is_kept());
     let pending: Vec<_> = pending
         .map(|(path, file)| {
             let is_text = file.origin.is_text();
-            (path, is_text.then(|| file.ledger.base().clone()))
+            (path, is_text.then(|| file.ledger.of_file().base().clone()))
         })
         .collect();
     let kept = world.kept.iter();

@@ -100,7 +100,11 @@ pub fn decide(w: &mut World, action: ReviewAction) {
 
 /// Accepts the hunk at a row of the file's buffer.
 pub fn accept_at(w: &mut World, row: usize) {
-    let (action, buf) = (ReviewAction::Accept, w.buf(F));
+    decide_at(w, ReviewAction::Accept, row);
+}
+
+pub fn decide_at(w: &mut World, action: ReviewAction, row: usize) {
+    let buf = w.buf(F);
     w.happens(Event::Review(ReviewEvent::Decide {
         action,
         scope: Scope::Hunk { buf, row },

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::ondisk::{check_whole, writes};
+use super::ondisk::{
+    Place, accept_at, check_hunks, check_whole, decide, decide_at, disk, running, shell, types,
+    writes,
+};
 use super::world::{Part, S1, World};
 use crate::event::{Event, ProjectEvent, ReviewEvent};
 use crate::spine::event::{DiskText, ReviewAction, Scope};
@@ -380,4 +383,47 @@ fn the_files_with_something_left_are_announced() {
     is_left_with(&mut w, OLD, NEW, Some("A\nb\nc\nd\ne\n"));
     assert_eq!(hunks(&w), 1);
     assert!(w.chat().contains("1 file has undecided changes"));
+}
+
+/// Ends this Neovim with its unsaved lines; returns the next one, which reads what was kept.
+fn ends_unsaved(w: &World) -> World {
+    let mut next = World::ready();
+    if let Some(text) = disk(w) {
+        next.disk.put(F, &text);
+    }
+    let (root, files) = (PathBuf::from("/p"), w.kept.clone());
+    next.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
+    next.goes_on();
+    next
+}
+
+#[test]
+fn a_conflict_with_lines_that_end_unsaved_is_a_hunk_of_the_next_neovim() {
+    let mut w = running(Place::Buffer, Some(OLD));
+    shell(&mut w, |disk| disk.put(F, "a\nb\nc\nd\nE\n"));
+    types(&mut w, 1, 1, &["mine"]);
+    shell(&mut w, |disk| disk.put(F, "a\nX\nY\nc\nd\nE\n"));
+    let mut next = ends_unsaved(&w);
+    check_hunks(&next, &[(1, "b", "X Y"), (5, "e", "E")]);
+    decide(&mut next, ReviewAction::Reject);
+    assert_eq!(disk(&next).as_deref(), Some(OLD));
+    // The same after the user has kept the unsaved lines, and accepted the other hunk.
+    decide_at(&mut w, ReviewAction::Reject, 1);
+    accept_at(&mut w, 4);
+    assert_eq!(hunks(&w), 0);
+    let mut next = ends_unsaved(&w);
+    check_hunks(&next, &[(1, "b", "X Y")]);
+    decide(&mut next, ReviewAction::Reject);
+    assert_eq!(disk(&next).as_deref(), Some("a\nb\nc\nd\nE\n"));
+}
+
+#[test]
+fn a_deletion_under_lines_that_end_unsaved_is_pending_in_the_next_neovim() {
+    let mut w = running(Place::Buffer, Some(OLD));
+    types(&mut w, 1, 1, &["mine"]);
+    shell(&mut w, |disk| disk.removes(F));
+    let mut next = ends_unsaved(&w);
+    check_whole(&next, F, &[Whole::Deleted]);
+    decide(&mut next, ReviewAction::Reject);
+    assert_eq!(disk(&next).as_deref(), Some(OLD));
 }

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use super::editor::Travel;
 use super::ondisk::{
-    PLACES, Place, check_hunks, check_settled, check_whole, decide, disk, running, saves, shell,
-    travels, types, writes,
+    PLACES, Place, check_hunks, check_hunks_of, check_settled, check_whole, decide, disk, running,
+    saves, shell, travels, types, writes,
 };
 use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
@@ -807,6 +809,74 @@ fn a_file_moved_to_the_place_of_a_deleted_one_is_two_changes() {
         reject(&mut w);
         assert_eq!(disk(&w).as_deref(), Some("b\nbee\n"), "{place:?}");
         assert_eq!(w.disk.get(G).as_deref(), Some("a\nbuzz\n"));
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_moved_file_with_a_link_in_its_place_that_the_agent_writes_through_is_restored() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.moves(F, G));
+        shell(&mut w, |disk| drop(disk.links.insert(F.into(), G.into())));
+        writes(&mut w, "1", "a\nB\n");
+        w.settle();
+        w.ends_turn("end_turn");
+        w.goes_on();
+        check_hunks_of(&w, G, &[(1, "b", "B")]);
+        reject(&mut w);
+        w.goes_on();
+        assert!(w.disk.links.is_empty(), "{place:?}");
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_eq!(w.disk.get(G), None, "{place:?}");
+        assert_eq!(w.model.workspace.reviews().counts(S1), (0, 0));
+        check_settled(&w);
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        w.goes_on();
+        assert_eq!(w.disk.get(G).as_deref(), Some("a\nB\n"), "{place:?}");
+        check_hunks_of(&w, G, &[(1, "b", "B")]);
+    }
+}
+
+#[test]
+fn a_move_to_the_place_of_a_decided_file_is_rejected_as_a_whole() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.put(G, "made\n"));
+        reject(&mut w);
+        assert_eq!(w.disk.get(G), None);
+        shell(&mut w, |disk| disk.moves(F, G));
+        shell(&mut w, |disk| disk.put(G, "a\nB\n"));
+        check_hunks_of(&w, G, &[(1, "b", "B")]);
+        check_whole(&w, G, &[Whole::Moved(F.into())]);
+        w.ends_turn("end_turn");
+        w.goes_on();
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_eq!(w.disk.get(G), None, "{place:?}");
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_copy_written_beside_a_deletion_is_no_move() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nc\n"));
+        w.holds(Part::Watcher);
+        let params = json!({ "sessionId": "s1", "path": G, "content": "a\nc\n" });
+        w.asks("1", "fs/write_text_file", &params);
+        // The host sees one file gone and the same text elsewhere.
+        w.disk.removes(F);
+        w.disk.moved.push((F.into(), G.into()));
+        w.goes_on();
+        w.ends_turn("end_turn");
+        w.goes_on();
+        check_whole(&w, F, &[Whole::Deleted]);
+        check_whole(&w, G, &[Whole::Created]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_eq!(w.disk.get(G), None, "{place:?}");
         check_settled(&w);
     }
 }

@@ -157,12 +157,22 @@ impl Workspace {
         review.is_some_and(|review| review.knows(&change.after))
     }
 
-    /// Returns whether a moved file has taken the place of another one, whose deletion is pending.
-    pub(super) fn takes_a_place(&self, change: &FileChange) -> bool {
-        let review = self
-            .reviews
-            .get(&self.reviews.name_of(&change.path, &change.path));
-        review.is_some_and(|review| review.now.is_missing() && !review.is_created())
+    /// Takes the deletion out of a reported move that is of two files: one has taken the place of
+    /// another, whose deletion is pending, or the agent wrote the one and deleted the other.
+    pub(super) fn take_deletion(&self, change: &mut FileChange) -> Option<FileChange> {
+        let path = self.reviews.name_of(&change.path, &change.path);
+        let review = self.reviews.get(&path).filter(|review| review.is_pending());
+        let is_of_two = review.is_some_and(|review| match review.is_created() {
+            true => change.before.stamp != change.after.stamp && review.knows(&change.after),
+            false => review.now.is_missing(),
+        });
+        let path = change.from.take_if(|_| is_of_two)?;
+        Some(FileChange {
+            path,
+            from: None,
+            before: std::mem::replace(&mut change.before, FileState::missing()),
+            after: FileState::missing(),
+        })
     }
 
     /// Returns whether a reported move is none: this client moved the file back, or deleted the one
@@ -185,13 +195,18 @@ impl Workspace {
     pub(super) fn file_moved(&mut self, from: &Path, change: &TakeIn, fx: &mut Effects) {
         let to = &change.change.path;
         let name = self.reviews.name_of(from, from);
+        let is_reviewed = self.reviews.get(&name).is_some();
         self.reviews.rename(&name, to);
         if let Some(session) = change.by {
             let before = &change.change.before;
             let base = before.text().unwrap_or_default();
             let buffer = self.documents.find(from);
             let base = buffer.map_or(base, |(_, document)| document.text.clone());
+            let decided = (!is_reviewed).then(|| self.reviews.take_decided(to));
             let review = self.reviews.begin(to, to, session, &base, before.clone());
+            if let Some(decided) = decided.flatten() {
+                review.takes_rejects(decided);
+            }
             match &review.from {
                 Some(origin) if origin == to => review.from = None,
                 Some(_) => {}

@@ -25,6 +25,7 @@ use crate::text::format::Format;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{FileOps, Intent, Kind};
+use crate::workspace::reviews::FileReview;
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
@@ -163,6 +164,8 @@ impl Workspace {
     /// Queues each change on disk behind the operations on its file.
     pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
         let mut lanes = BTreeMap::new();
+        let halves = |mut change| [self.take_deletion(&mut change), Some(change)];
+        let changes: Vec<FileChange> = changes.into_iter().flat_map(halves).flatten().collect();
         for change in changes {
             let path = change.path.clone();
             let is_users = is_editors(&change) || self.changes.is_users(&change);
@@ -255,8 +258,9 @@ impl Workspace {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        if let Some(review) = self.reviews.get_mut(&document.path) {
-            review.note_saved();
+        let review = self.reviews.get_mut(&document.path);
+        if review.is_some_and(FileReview::note_saved) {
+            self.reviews.touch(&document.path);
         }
         if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
             let over = over.as_ref().map(|over| {

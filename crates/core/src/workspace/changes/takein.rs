@@ -49,21 +49,14 @@ struct Reading {
 impl Workspace {
     /// Starts applying a change: the review and the buffer of a moved file take the new path.
     pub(crate) fn change_starts(&mut self, change: &mut TakeIn, fx: &mut Effects) {
+        if let Some(gone) = self.take_deletion(&mut change.change) {
+            let (path, gone) = (gone.path.clone(), TakeIn::reported(gone, change.by));
+            self.operate(path, Intent::TakeIn(Box::new(gone)), fx);
+        }
         let Some(from) = change.change.from.take() else {
             return;
         };
-        if self.takes_a_place(&change.change) {
-            // Two files have changed: that one, and the one that was here.
-            let gone = FileChange {
-                path: from.clone(),
-                from: None,
-                before: change.change.before.clone(),
-                after: FileState::missing(),
-            };
-            change.change.before = FileState::missing();
-            let gone = TakeIn::reported(gone, change.by);
-            self.operate(from, Intent::TakeIn(Box::new(gone)), fx);
-        } else if !self.is_no_move(&from, &change.change) {
+        if !self.is_no_move(&from, &change.change) {
             self.file_moved(&from, change, fx);
         } else if !self.has_this(&change.change) {
             change.change.before = FileState::missing();

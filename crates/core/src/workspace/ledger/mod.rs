@@ -302,17 +302,22 @@ impl Review {
         }
     }
 
-    /// Accepts the selected parts of these hunks.
-    fn accept_hunks(&mut self, hit: Vec<Hunk>, which: &Which) -> Vec<LineEdit> {
-        let parts = self.parts(which, &hit);
-        let accepted = Accepted::of(&self.track, &parts);
+    /// Accepts these parts of the changes, here and wherever the same ones are known.
+    fn accept_parts(&mut self, parts: &[Part]) {
+        let accepted = Accepted::of(&self.track, parts);
         self.history.accept(&accepted);
         if let Some(under) = &mut self.under {
             under.accept(&accepted);
         }
-        self.track.accept(&parts);
+        self.track.accept(parts);
+        self.settle(Cause::Whole);
+    }
+
+    /// Accepts the selected parts of these hunks.
+    fn accept_hunks(&mut self, hit: Vec<Hunk>, which: &Which) -> Vec<LineEdit> {
+        let parts = self.parts(which, &hit);
         if !hit.is_empty() {
-            self.settle(Cause::Whole);
+            self.accept_parts(&parts);
         }
         let taken = self.take_offers(&hit);
         for offer in taken.iter().rev() {

@@ -4,7 +4,7 @@
 //! A conflict does not count.
 
 use super::parts::Part;
-use super::{Accepted, Cause, Hunk, Review, Which, diff};
+use super::{Hunk, Review, Which, diff};
 use crate::text::LineEdit;
 use crate::text::Text;
 
@@ -47,9 +47,7 @@ impl Review {
             if count == 0 {
                 return;
             }
-            self.history.accept(&Accepted::of(&self.track, &parts));
-            self.track.accept(&parts);
-            self.settle(Cause::Whole);
+            self.accept_parts(&parts);
             if count == parts.len() {
                 return;
             }

@@ -52,7 +52,8 @@ impl Review {
     /// from the text that the buffer had of the file to the one that it has now.
     pub fn file_changed(&mut self, saved: &Text, now: &Text, is_agents: bool) {
         if self.track.current == *now {
-            return self.note_saved();
+            self.note_saved();
+            return;
         }
         let known = self.under.take();
         let known = known.filter(|under| under.review.track.current == *saved);
@@ -68,9 +69,14 @@ impl Review {
         self.under = Some(under);
     }
 
-    /// Notes that the buffer has no unsaved lines.
-    pub fn note_saved(&mut self) {
-        self.under = None;
+    /// Notes that the buffer has no unsaved lines; returns whether they kept the two apart.
+    pub fn note_saved(&mut self) -> bool {
+        self.under.take().is_some()
+    }
+
+    /// Returns the review of the file on disk: this one, unless unsaved lines keep the two apart.
+    pub fn of_file(&self) -> &Review {
+        self.under.as_ref().map_or(self, |under| &under.review)
     }
 
     /// Returns the text before the agent's changes if this one, which replaces the current text, is
@@ -253,8 +259,15 @@ mod tests {
         let mut it = Buffer::new(text("a b c d e"));
         it.user("a u c d e");
         it.agent("a X c d E");
+        let mut seen = Buffer {
+            review: it.review.clone(),
+            file: it.file.clone(),
+        };
         it.review.accept(&Which::Row(4));
         assert_eq!(it.left(), ["b>X"]);
+        let hunks = seen.review.see(&[Which::Row(4)]);
+        seen.review.accept_seen(&hunks);
+        assert_eq!(seen.left(), ["b>X"]);
     }
 
     #[test]

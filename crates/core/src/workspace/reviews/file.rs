@@ -265,9 +265,9 @@ impl FileReview {
         self.ledger.file_changed(saved, now, is_agents);
     }
 
-    /// Notes that the file has the lines of its buffer.
-    pub fn note_saved(&mut self) {
-        self.ledger.note_saved();
+    /// Notes that the file has the lines of its buffer; returns whether it had others.
+    pub fn note_saved(&mut self) -> bool {
+        self.ledger.note_saved()
     }
 
     /// Marks the agent's edits as complete (see [`Review::agent_done`]).
@@ -355,6 +355,12 @@ impl FileReview {
         if has_room && self.rejected.iter().all(|other| !other.is_same(&rejected)) {
             self.rejected.push(rejected);
         }
+    }
+
+    /// Takes over the rejects of another file that this one replaces.
+    pub fn takes_rejects(&mut self, other: Self) {
+        self.rejected.extend(other.rejected);
+        self.rejected_whole.extend(other.rejected_whole);
     }
 
     /// Clears the rejects: they were reported, or undone.

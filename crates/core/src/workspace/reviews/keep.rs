@@ -12,7 +12,7 @@ use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptNow, KeptReview};
-use crate::text::{Text, plural};
+use crate::text::plural;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
 
@@ -107,7 +107,7 @@ impl Workspace {
     pub(crate) fn tell_reviews(&mut self, touched: BTreeSet<PathBuf>, fx: &mut Effects) {
         let mut all: BTreeMap<PathBuf, ReviewChanges> = BTreeMap::new();
         for path in touched {
-            let file = self.reviews.get(&path).filter(|file| file.is_pending());
+            let file = self.reviews.get(&path).filter(|file| file.is_kept());
             let root = file.and_then(|file| self.project_of(&path, file));
             let mut kept = file.zip(root).map(|(file, root)| (root, file.kept(&path)));
             for (root, told) in &mut self.reviews.told {
@@ -308,8 +308,15 @@ impl Workspace {
 }
 
 impl FileReview {
+    /// Returns whether a later Neovim has to know the review: also if a decision about the file is
+    /// pending once its unsaved lines are lost.
+    pub fn is_kept(&self) -> bool {
+        self.is_pending() || !self.ledger.of_file().hunks().is_empty()
+    }
+
     fn kept(&self, path: &Path) -> KeptReview {
-        let base: &Text = self.ledger.base();
+        let ledger = self.ledger.of_file();
+        let base = ledger.base();
         let body = match &self.origin.body {
             Body::Text(content) => Body::Text(DiskText {
                 text: base.clone(),
@@ -324,7 +331,7 @@ impl FileReview {
                 body,
                 ..self.origin.clone()
             },
-            current: Some(self.ledger.current().clone()),
+            current: Some(ledger.current().clone()),
             stamp: self.now.stamp,
             mode: self.now.mode,
             now: KeptNow::of(&self.now),

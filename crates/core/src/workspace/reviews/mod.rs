@@ -82,8 +82,8 @@ impl Reviews {
     /// Returns the present or future name of a file's review, for any name of the file.
     pub fn name_of(&self, path: &Path, real: &Path) -> PathBuf {
         if let Some(file) = self.files.get(path) {
-            // A file that the agent has replaced by a link is not the link's target.
-            let is_target = file.real != real && file.is_replaced_by_link();
+            // A link that the agent has made is not its target.
+            let is_target = file.real != real && file.now.link().is_some();
             return if is_target { real } else { path }.to_owned();
         }
         let is_it = |name: &Path| self.files.get(name).is_some_and(|file| file.real == real);
@@ -117,18 +117,34 @@ impl Reviews {
         file
     }
 
-    /// Gives a file's review another name of the same file, its buffer's.
+    /// Gives a file's review another name, unless a decision is pending under that one.
     pub fn rename(&mut self, from: &Path, to: &Path) {
+        let is_free = !self.files.get(to).is_some_and(FileReview::is_pending);
         if from != to
-            && !self.files.contains_key(to)
-            && let Some(review) = self.files.remove(from)
+            && is_free
+            && let Some(mut review) = self.files.remove(from)
         {
+            if let Some(decided) = self.take_decided(to) {
+                review.takes_rejects(decided);
+            }
             if to != review.real {
                 self.aliases.insert(review.real.clone(), to.to_owned());
             }
             self.files.insert(to.to_owned(), review);
             self.touched.extend([from.to_owned(), to.to_owned()]);
         }
+    }
+
+    /// Removes the review of a file whose place another one takes, unless a decision is pending.
+    pub fn take_decided(&mut self, path: &Path) -> Option<FileReview> {
+        if self.files.get(path)?.is_pending() {
+            return None;
+        }
+        let decided = self.files.remove(path)?;
+        let (session, (files, hunks)) = decided.counted;
+        let counts = self.counts.entry(session).or_default();
+        *counts = (counts.0 - files, counts.1 - hunks); // It was added before.
+        Some(decided)
     }
 
     /// Notes that a file's hunks may have changed.
