@@ -370,6 +370,7 @@ impl Nvim {
             }
             self.client.pause(POLL);
         }
+        eprintln!("Neovim does not end:\n{}", procs::threads_of(self.pid()));
         self.kill();
         None
     }

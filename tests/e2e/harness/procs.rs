@@ -41,6 +41,17 @@ pub fn marked(mark: &str) -> Vec<Process> {
     all
 }
 
+/// Describes the threads of the process `pid`, where `ps` can: their states, and what each waits for
+/// in the kernel.
+pub fn threads_of(pid: u32) -> String {
+    let columns = "lwp,stat,wchan:32,time,comm";
+    let ps = std::process::Command::new("ps")
+        .args(["-L", "-o", columns, "-p", &pid.to_string()])
+        .output();
+    ps.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default()
+}
+
 /// Kills the process `pid`.
 pub fn kill(pid: u32) {
     send(pid, Signal::KILL);

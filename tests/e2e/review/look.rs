@@ -20,6 +20,11 @@ fn alone(init: &str, old: &str, new: &str) -> Nvim {
 #[track_caller]
 fn only(nvim: &Nvim) {
     wait_shown(nvim);
+    // The mark may come later than the hunks, but no later than this; the next frame takes it away.
+    nvim.wait("the end of the turn", || {
+        let mut events = nvim.user_events().into_iter();
+        events.any(|event| event.name == "AcpTurnEnded")
+    });
     nvim.cmd("only | redraw");
     // After this request the screen shows only this window; a lower one could hide the mark's line.
     nvim.mode();
