@@ -197,7 +197,7 @@ fn a_failed_write_to_disk_is_reported_and_not_reviewed() {
     assert!(w.model.snapshot().reviews.is_empty());
     assert!(
         w.chat()
-            .contains("write of /p/f: /p/f could not be written"),
+            .contains("The agent was told: /p/f could not be written"),
         "{}",
         w.chat()
     );

@@ -259,7 +259,7 @@ impl Workspace {
     pub(super) fn failed(&mut self, op: Operation, text: String, fx: &mut Effects) {
         match op.intent {
             Intent::Read(read) => self.read_failed(&read, text, fx),
-            Intent::Write(write) => self.write_failed(&op.path, &write, text, fx),
+            Intent::Write(write) => self.write_failed(&write, text, fx),
             Intent::TakeIn(change) => self.change_failed(&change, text, fx),
             Intent::Reapply(reapply) => self.reapply_failed(&op.path, &reapply, text, fx),
             Intent::Sync => {}

@@ -264,7 +264,7 @@ impl Workspace {
     ) -> Next {
         match (landing, outcome) {
             (Landing::Refused(error), _) => {
-                self.answer_write(path, write, Err(error), fx);
+                self.answer_write(write, Err(error), fx);
                 Next::Done
             }
             (Landing::Foreign(merge), Outcome::Edited(done)) => {
@@ -279,7 +279,7 @@ impl Workspace {
                     return Next::Again;
                 }
                 let result = self.write_is_merged(path, write, *merged, done, fx);
-                self.answer_write(path, write, result, fx);
+                self.answer_write(write, result, fx);
                 Next::Done
             }
             (Landing::Saved(saved), Outcome::Written(stamp)) => {
@@ -287,7 +287,7 @@ impl Workspace {
                     Some(disk) => Next::Over(disk),
                     None => {
                         let result = self.write_is_saved(path, write, *saved, stamp, fx);
-                        self.answer_write(path, write, result, fx);
+                        self.answer_write(write, result, fx);
                         Next::Done
                     }
                 }
@@ -433,28 +433,16 @@ impl Workspace {
     }
 
     /// Ends a write that cannot be carried out.
-    pub(crate) fn write_failed(
-        &mut self,
-        path: &Path,
-        write: &Write,
-        text: String,
-        fx: &mut Effects,
-    ) {
+    pub(crate) fn write_failed(&mut self, write: &Write, text: String, fx: &mut Effects) {
         if !write.is_taken_back {
             let error = RpcError::new(rpc::INTERNAL_ERROR, text);
-            self.answer_write(path, write, Err(error), fx);
+            self.answer_write(write, Err(error), fx);
         }
     }
 
-    fn answer_write(
-        &mut self,
-        path: &Path,
-        write: &Write,
-        result: Result<(), RpcError>,
-        fx: &mut Effects,
-    ) {
+    fn answer_write(&mut self, write: &Write, result: Result<(), RpcError>, fx: &mut Effects) {
         if let Err(error) = &result {
-            let line = format!("write of {}: {}", path.display(), error.message);
+            let line = format!("The agent was told: {}", error.message);
             fx.push(log(Level::Warn, line.clone()));
             fx.notice(write.session, Level::Warn, line);
         }
