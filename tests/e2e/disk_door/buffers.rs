@@ -1,10 +1,12 @@
 //! Open buffers whose files change on disk.
 
+use std::rc::Rc;
+
 use serde_json::json;
 
-use super::super::files::{check_bytes, hunks, touch, turn, wait_hunks, wait_lines};
+use super::super::files::{check_bytes, hunks, open, touch, turn, wait_hunks, wait_lines};
 use super::{Door, check_silent, options, save};
-use crate::harness::Project;
+use crate::harness::{Nvim, Project};
 use crate::review::wait_file;
 
 #[test]
@@ -243,4 +245,35 @@ fn a_turn_is_undone_whose_only_change_the_user_took_for_unsaved_lines() {
     nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
     wait_file(nvim, "a.txt", "one\ntwo\n");
     door.nvim.quit();
+}
+
+#[test]
+fn a_deleted_file_in_an_encoding_of_neovims_is_restored_without_its_buffer() {
+    // In the second one, latin-1 has every character of the text.
+    for before in [b"\xc4\xe3\xba\xc3\ntwo\n", b"\xa8\xa6\xa8\xa2\ntwo\n"] {
+        for is_next in [false, true] {
+            let door = Door::of(Project::new(), before, "rm a.txt");
+            let mut nvim = door.nvim;
+            nvim.cmd("set fileencodings=utf-8,gbk,latin1 | edit");
+            let path = nvim.project.path("a.txt");
+            turn(&nvim);
+            nvim.wait("the change", || hunks(&nvim) != json!([]));
+            if is_next {
+                let project = Rc::clone(&nvim.project);
+                nvim.quit();
+                nvim = Nvim::start(project);
+                open(&nvim);
+                nvim.wait("the change", || hunks(&nvim) != json!([]));
+            } else {
+                nvim.cmd("bwipeout! a.txt");
+            }
+            nvim.cmd("Acp reject all");
+            nvim.wait("the old bytes", || {
+                std::fs::read(&path).is_ok_and(|bytes| bytes == before)
+            });
+            nvim.wait("the end of the review", || hunks(&nvim) == json!([]));
+            check_bytes(&nvim, "a.txt", before);
+            nvim.quit();
+        }
+    }
 }

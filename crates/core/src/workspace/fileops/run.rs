@@ -15,6 +15,7 @@ use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
+use crate::text::format::Encoding;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
 
@@ -167,6 +168,12 @@ impl Workspace {
 
     fn open_review(&mut self, opens: Option<Box<Opens>>) {
         if let Some(opens) = opens {
+            let document = self.documents.find(&opens.path);
+            let is_decoded = document.is_some_and(|(_, document)| {
+                document.state.format.encoding == Encoding::Other
+                    && document.saved.as_ref() == Some(&opens.base)
+                    && document.stamp == opens.origin.stamp
+            });
             let review = self.reviews.begin(
                 &opens.path,
                 &opens.real,
@@ -174,6 +181,9 @@ impl Workspace {
                 &opens.base,
                 opens.origin,
             );
+            if is_decoded && review.ledger.hunks().is_empty() && review.origin.is_latin1() {
+                review.was_decoded(&opens.base);
+            }
             // A write through a link leaves the link.
             if let Some(now) = opens.now.filter(|_| !review.is_replaced_by_link()) {
                 review.now.body = now;

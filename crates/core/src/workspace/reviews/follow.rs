@@ -203,6 +203,9 @@ impl Workspace {
                 let by = self.writer_of(&document.real, document.stamp);
                 self.buffer_has(&document.path, saved, by.is_some());
             }
+            if let Some(review) = self.reviews.get_mut(&document.path) {
+                review.loses_encoding();
+            }
             self.file_has_no_buffer(document.path, fx);
         }
         self.run_lanes(fx);

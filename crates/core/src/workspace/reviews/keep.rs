@@ -319,7 +319,7 @@ impl FileReview {
         let base = ledger.base();
         let body = match &self.origin.body {
             Body::Text(content) => Body::Text(DiskText {
-                text: base.clone(),
+                text: self.undecoded().unwrap_or_else(|| base.clone()),
                 format: content.format,
             }),
             body => body.clone(),

@@ -66,6 +66,28 @@ impl FileReview {
         }
     }
 
+    /// Notes that this is the text of `origin` as Neovim alone reads it.
+    pub fn was_decoded(&mut self, text: &Text) {
+        self.decoded = Some(text.clone());
+    }
+
+    /// Returns the accepted text as latin-1 reads its bytes, if the file is gone and only Neovim
+    /// knows its encoding.
+    pub(super) fn undecoded(&self) -> Option<Text> {
+        let is_base = self.decoded.as_ref() == Some(self.ledger.base());
+        (self.now.is_missing() && is_base)
+            .then(|| self.origin.text())
+            .flatten()
+    }
+
+    /// Goes on without the buffer that knows the encoding of the file.
+    pub(super) fn loses_encoding(&mut self) {
+        if let Some(text) = self.undecoded() {
+            self.decoded = None;
+            self.rebase(text);
+        }
+    }
+
     /// Returns whether the file is empty, and no line comes back when it is rejected.
     fn is_empty(&self) -> bool {
         self.ledger.current().is_empty() && self.ledger.base().is_empty()

@@ -37,6 +37,12 @@ impl FileState {
         }
     }
 
+    /// Returns whether this is a text that is no UTF-8.
+    pub fn is_latin1(&self) -> bool {
+        self.format()
+            .is_some_and(|format| format.encoding == Encoding::Latin1)
+    }
+
     pub fn is_missing(&self) -> bool {
         self.body == Body::Missing
     }
