@@ -8,8 +8,8 @@ use serde_json::json;
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::queue::QueueAction;
-use crate::event::{Event, ProjectEvent, ReviewEvent, SessionEvent};
-use crate::spine::event::{ReviewAction, Scope, UndoStep};
+use crate::event::{Event, ProjectEvent, ReviewEvent, SessionEvent, ViewEvent};
+use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::ids::{QueueId, SessionKey};
 use crate::spine::project::Whole;
 use crate::text::{LineEdit, Lines};
@@ -691,4 +691,28 @@ fn what_git_obeys_and_what_hides_files_is_reported_once_a_turn() {
         assert_eq!(chat.matches(line).count(), 1, "{line}\n{chat}");
     }
     assert_eq!(chat.matches("The agent changed").count(), lines.len());
+}
+
+#[test]
+fn undo_offers_a_decided_conflict_again() {
+    for action in [ReviewAction::Reject, ReviewAction::Accept] {
+        let mut w = running(Place::Buffer, Some("a\nb\nc\nd\n"));
+        types(&mut w, 1, 1, &["mine"]);
+        shell(&mut w, |disk| disk.put(F, "a\nX\nY\nc\nd\n"));
+        let offers = |w: &World| {
+            let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
+            review.ledger.offered()
+        };
+        let before = offers(&w);
+        decide_at(&mut w, action, 1);
+        check_hunks(&w, &[]);
+        types(&mut w, 0, 0, &["new"]);
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        assert_eq!(w.buffer(F), "new\na\nmine\nc\nd\n", "{action:?}");
+        let now = offers(&w).into_iter().map(|mut offer| {
+            offer.rows = offer.rows.start - 1..offer.rows.end - 1;
+            offer
+        });
+        assert_eq!(now.collect::<Vec<_>>(), before, "{action:?}");
+    }
 }

@@ -237,6 +237,17 @@ fn a_conflict_is_a_hunk_that_accept_fills_and_reject_drops() {
         with(Offer(1..2, "u")),
         ("a u c", "a u c", &["-u +u ?X ?Y @1"]),
     );
+    // The agent has seen the user's line.
+    check(
+        "a b c",
+        with(Agent(edit(1, 1, "Z"))),
+        ("a u c", "a Z c", &["-u +Z @1"]),
+    );
+    check(
+        "a b c",
+        with(Agent(edit(2, 1, "Z"))),
+        ("a u c", "a u Z", &["-u -c +u +Z ?X ?Y ?Z @1"]),
+    );
 }
 
 #[test]

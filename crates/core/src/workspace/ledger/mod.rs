@@ -175,9 +175,14 @@ impl Review {
         self.settle(Cause::Whole);
     }
 
-    /// Applies an edit made for the agent.
+    /// Applies an edit made for the agent. What was offered in place of the same lines is older.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         self.agent_begins();
+        if !self.offers.is_empty()
+            && let Some(edit) = self.trimmed(edit)
+        {
+            offers::withdraw(&mut self.offers, &edit);
+        }
         self.edited(edit);
         self.settle(Cause::Agent);
     }
@@ -237,6 +242,17 @@ impl Review {
     /// Adds a conflict as [`Review::offer`] does, for a file that is gone.
     pub fn offer_deletion(&mut self, conflict: Conflict) {
         self.add_offer(conflict, true);
+    }
+
+    /// Returns the offers, but for those to delete.
+    pub fn offered(&self) -> Vec<Conflict> {
+        let offers = self.offers.iter().filter(|offer| !offer.is_deletion);
+        let offers = offers.map(|offer| Conflict {
+            rows: offer.rows.clone(),
+            theirs: offer.theirs.to_vec(),
+            base: Vec::new(),
+        });
+        offers.collect()
     }
 
     /// Withdraws the offers to delete: the file is back.

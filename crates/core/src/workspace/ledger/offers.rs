@@ -31,6 +31,12 @@ pub(super) fn add(offers: &mut Vec<Offer>, offer: Offer) {
     offers.insert(offers.partition_point(place), offer);
 }
 
+/// Withdraws the offers for lines that an edit replaces.
+pub(super) fn withdraw(offers: &mut Vec<Offer>, edit: &LineEdit) {
+    let end = edit.start + edit.removed;
+    offers.retain(|offer| offer.rows.end <= edit.start || end <= offer.rows.start);
+}
+
 /// Updates the offers for an edit about to be made to `current`.
 ///
 /// If the edit overlaps an offer and lines next to it, those lines join the offer with their

@@ -472,8 +472,11 @@ impl Workspace {
     /// Applies a decision to the ledger and records it for undo; returns its effect on the text.
     fn decided(&mut self, path: &Path, decide: &Decide) -> Option<Decided> {
         let review = self.reviews.get_mut(path)?;
-        let noted = Moved::before(path, review);
+        let mut noted = Moved::before(path, review);
+        noted.offers = review.ledger.offered();
         let decided = review.decide(&decide.choice);
+        let left = review.ledger.offered();
+        noted.offers.retain(|offer| !left.contains(offer));
         let noted = noted.after(review, &decided.after, decided.end == End::Deleted);
         self.reviews.note_decided(noted);
         self.reviews.touch(path);

@@ -4,6 +4,7 @@
 //! Invariant: the text after includes other authors' later changes.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
@@ -12,7 +13,7 @@ use super::whole::between;
 use crate::spine::ids::TurnKey;
 use crate::spine::project::{Body, FileState};
 use crate::text::diff::{Conflict, changes, diff, merge};
-use crate::text::{LineEdit, Text};
+use crate::text::{self, LineEdit, Text};
 use crate::workspace::feedback::Rejected;
 
 /// The target state of a move.
@@ -34,6 +35,8 @@ pub(crate) struct Moved {
     /// The agent's own version of the text before.
     pub alone: Text,
     pub base: (Text, Text),
+    /// The agent's lines of the conflicts that were decided, in rows of the text before.
+    pub offers: Vec<Conflict>,
     /// The state of the file as a whole before and after, if it changes.
     pub whole: Option<(FileState, FileState)>,
     /// The accepted state before and after.
@@ -54,6 +57,7 @@ impl Moved {
             text: (text.clone(), text.clone()),
             alone: review.ledger.alone().clone(),
             base: (base.clone(), base.clone()),
+            offers: Vec::new(),
             whole: None,
             origin: (review.origin.clone(), review.origin.clone()),
             to: None,
@@ -189,6 +193,7 @@ impl FileReview {
                         text: (current, plan.after),
                         alone: self.ledger.alone().clone(),
                         base: (base, after),
+                        offers: Vec::new(),
                         origin: match &plan.whole {
                             // It was accepted, and so is its replacement.
                             Some(whole) if of == &Of::All && self.origin.is_like(&self.now) => {
@@ -212,11 +217,11 @@ impl FileReview {
                 })
             }
             Aim::Back(moved) => {
-                let text = merge(&moved.text.1, &current, &moved.text.0);
+                let merged = merge(&moved.text.1, &current, &moved.text.0);
                 let mut after = current.clone();
-                after.apply_all(&text.edits);
+                after.apply_all(&merged.edits);
                 let mut agents = current.clone();
-                agents.apply_all(&moved.agents_part(&text.edits));
+                agents.apply_all(&moved.agents_part(&merged.edits));
                 let bases = merge(&moved.base.1, &base, &moved.base.0);
                 let mut new_base = base.clone();
                 new_base.apply_all(&bases.edits);
@@ -226,6 +231,13 @@ impl FileReview {
                     self.now.is_like(now) && (!before.is_missing() || after.is_empty())
                 });
                 let back = moved.to.as_ref().map(|_| moved.path.clone());
+                let since = diff(&moved.text.0, &after);
+                let offers = moved.offers.iter().cloned().map(|mut offer| {
+                    let Range { start, end } = offer.rows;
+                    offer.rows = text::moved(start, &since)..text::moved(end, &since);
+                    offer
+                });
+                let conflicts = merged.conflicts.into_iter().chain(offers).collect();
                 Some(Moving {
                     moved: Moved {
                         turn: moved.turn,
@@ -235,11 +247,12 @@ impl FileReview {
                         text: (current, after),
                         alone: self.ledger.alone().clone(),
                         base: (base, new_base),
+                        offers: Vec::new(),
                         to: back.filter(|back| back != path),
                         from: (moved.from.1.clone(), moved.from.0.clone()),
                     },
-                    edits: text.edits,
-                    conflicts: text.conflicts,
+                    edits: merged.edits,
+                    conflicts,
                     agents: Some(agents),
                     takes: None,
                 })
