@@ -91,8 +91,9 @@ pub struct KeptReview {
     pub from: Option<PathBuf>,
     /// The text the user has accepted so far.
     pub base: FileState,
-    /// The text under review, including unsaved lines of its buffer unless the file has changed under
-    /// them: later differences from it are not the agent's. `None` if unknown. Not serialized, like [`DiskText::text`].
+    /// The text under review, including unsaved lines of its buffer unless the file has changed
+    /// under them: later differences from it are not the agent's. `None` if unknown. Not
+    /// serialized, like [`DiskText::text`].
     #[serde(skip)]
     pub current: Option<Text>,
     /// The file as it was last known on disk: a later stamp is a change that is not in `current`.
