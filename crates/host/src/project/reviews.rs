@@ -8,7 +8,7 @@
 //! Invariant: a review is taken over once. The new owner writes it to disk before it removes the
 //! old file, so a crash in between loses nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -248,6 +248,8 @@ impl Keeper {
                 self.add(&mut taken, record)?;
             }
         }
+        let moved = taken.values().filter_map(|taken| taken.review.from.clone());
+        cut.moved = moved.collect();
         for change in changes {
             self.add_change(&mut taken, change, &cut)?;
         }
@@ -291,7 +293,8 @@ impl Keeper {
         let from = change.from.clone().filter(|from| taken.contains_key(from));
         let name = from.as_ref().unwrap_or(&change.path);
         let Some(record) = taken.remove(name) else {
-            if cut.is_agents(&change.after) {
+            let is_moved = change.after.is_missing() && cut.moved.contains(&change.path);
+            if cut.is_agents(&change.after) && !is_moved {
                 let review = KeptReview {
                     current: change.after.text(),
                     stamp: change.after.stamp,
@@ -491,6 +494,8 @@ struct Cut {
     saved: Vec<Stamp>,
     /// When the last agent had ended.
     ended: Option<i128>,
+    /// Where files were before a move that is under review.
+    moved: BTreeSet<PathBuf>,
 }
 
 impl Cut {

@@ -325,6 +325,23 @@ fn what_a_cut_turn_changed_after_the_last_report_is_part_of_its_review() {
 }
 
 #[test]
+fn a_move_under_review_is_no_deletion_of_a_cut_turn() {
+    let one = Work::open(&[("a", "1\n2\n")]);
+    one.turn();
+    let two = one.another();
+    one.file("b", "1\ntwo\n");
+    fs::remove_file(one.path("a")).expect("a file");
+    one.keep(&[KeptReview {
+        from: Some(one.path("a")),
+        current: Some(Text::from_text("1\ntwo\n")),
+        stamp: acp_edge::paths::stamp(&one.path("b")),
+        ..one.review("b", one.text("1\n2\n").body)
+    }]);
+    let _folder = one.end();
+    assert_eq!(two.lines(), [r#"b: "1\n2\n" > "1\ntwo\n""#]);
+}
+
+#[test]
 fn what_changes_after_a_turn_is_not_under_review() {
     let one = Work::with(&[("a", "1\n")], |config| {
         config.limits.project.review_after = Duration::ZERO;
