@@ -251,19 +251,26 @@ fn a_turn_is_undone_whose_only_change_the_user_took_for_unsaved_lines() {
 fn a_deleted_file_in_an_encoding_of_neovims_is_restored_without_its_buffer() {
     // In the second one, latin-1 has every character of the text.
     for before in [b"\xc4\xe3\xba\xc3\ntwo\n", b"\xa8\xa6\xa8\xa2\ntwo\n"] {
-        for is_next in [false, true] {
-            let door = Door::of(Project::new(), before, "rm a.txt");
+        for (is_next, is_early) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut project = Project::new();
+            if is_early {
+                // It is opened before the chat.
+                project = project.before("set fileencodings=utf-8,gbk,latin1");
+            }
+            let door = Door::of(project, before, "rm a.txt");
             let mut nvim = door.nvim;
-            nvim.cmd("set fileencodings=utf-8,gbk,latin1 | edit");
+            if !is_early {
+                nvim.cmd("set fileencodings=utf-8,gbk,latin1 | edit");
+            }
             let path = nvim.project.path("a.txt");
             turn(&nvim);
-            nvim.wait("the change", || hunks(&nvim) != json!([]));
+            wait_files(&nvim, 1);
             if is_next {
                 let project = Rc::clone(&nvim.project);
                 nvim.quit();
                 nvim = Nvim::start(project);
                 open(&nvim);
-                nvim.wait("the change", || hunks(&nvim) != json!([]));
+                wait_files(&nvim, 1);
             } else {
                 nvim.cmd("bwipeout! a.txt");
             }
@@ -271,9 +278,17 @@ fn a_deleted_file_in_an_encoding_of_neovims_is_restored_without_its_buffer() {
             nvim.wait("the old bytes", || {
                 std::fs::read(&path).is_ok_and(|bytes| bytes == before)
             });
-            nvim.wait("the end of the review", || hunks(&nvim) == json!([]));
+            wait_files(&nvim, 0);
             check_bytes(&nvim, "a.txt", before);
             nvim.quit();
         }
     }
+}
+
+/// Waits until so many files are under review.
+#[track_caller]
+fn wait_files(nvim: &Nvim, count: u64) {
+    nvim.wait(&format!("{count} files under review"), || {
+        nvim.lua("return require('acp').status().review.files", ()) == count
+    });
 }

@@ -422,8 +422,13 @@ fn a_deletion_under_lines_that_end_unsaved_is_pending_in_the_next_neovim() {
     let mut w = running(Place::Buffer, Some(OLD));
     types(&mut w, 1, 1, &["mine"]);
     shell(&mut w, |disk| disk.removes(F));
-    let mut next = ends_unsaved(&w);
-    check_whole(&next, F, &[Whole::Deleted]);
-    decide(&mut next, ReviewAction::Reject);
-    assert_eq!(disk(&next).as_deref(), Some(OLD));
+    for _ in 0..2 {
+        let mut next = ends_unsaved(&w);
+        check_whole(&next, F, &[Whole::Deleted]);
+        decide(&mut next, ReviewAction::Reject);
+        assert_eq!(disk(&next).as_deref(), Some(OLD));
+        // The same after the user has accepted all but the conflict.
+        decide(&mut w, ReviewAction::Accept);
+        check_whole(&w, F, &[Whole::Deleted]);
+    }
 }

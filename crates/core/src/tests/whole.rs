@@ -13,6 +13,7 @@ use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::project::Whole;
+use crate::text::LineEdit;
 
 const F: &str = "/p/f";
 const G: &str = "/p/g";
@@ -879,4 +880,73 @@ fn a_copy_written_beside_a_deletion_is_no_move() {
         assert_eq!(w.disk.get(G), None, "{place:?}");
         check_settled(&w);
     }
+}
+
+#[test]
+fn a_file_that_is_written_again_after_it_was_rejected_is_created_whole() {
+    for again in ["new\n", "other\n"] {
+        let mut w = running(Place::Disk, None);
+        writes(&mut w, "1", "new\n");
+        reject(&mut w);
+        assert_eq!(disk(&w), None);
+        writes(&mut w, "2", again);
+        assert!(w.answer("2").is_ok(), "{again:?}");
+        assert_eq!(disk(&w).as_deref(), Some(again));
+        check_whole(&w, F, &[Whole::Created]);
+        reject(&mut w);
+        assert_eq!(disk(&w), None);
+        w.skip();
+    }
+}
+
+#[test]
+fn a_file_moved_into_the_buffer_of_a_missing_one_is_restored() {
+    for unsaved in [&[][..], &["mine"]] {
+        let mut w = running(Place::Disk, Some("a\nb\n"));
+        let buf = w.edits(|editor, disk, out| editor.open(Path::new(G), disk, out));
+        if !unsaved.is_empty() {
+            let lines = unsaved.iter().map(|line| (*line).to_owned()).collect();
+            let edit = LineEdit {
+                start: 0,
+                removed: 1,
+                lines,
+            };
+            w.edits(|editor, _, out| editor.types(buf, edit, out));
+        }
+        shell(&mut w, |disk| disk.moves(F, G));
+        w.ends_turn("end_turn");
+        w.goes_on();
+        check_whole(&w, G, &[Whole::Moved(F.into())]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+        assert_eq!(w.disk.get(G), None);
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_file_moved_to_the_place_of_a_rejected_one_and_written_at_once_is_restored() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    let asks = |w: &mut World, id: &str, text: &str| {
+        let params = json!({ "sessionId": "s1", "path": G, "content": text });
+        w.asks(id, "fs/write_text_file", &params);
+        assert!(w.answer(id).is_ok());
+    };
+    asks(&mut w, "1", "new\n");
+    w.settle();
+    reject(&mut w);
+    w.settle();
+    assert_eq!(w.disk.get(G), None);
+    w.holds(Part::Watcher);
+    w.disk.moves(F, G);
+    asks(&mut w, "2", "a\nB\n");
+    w.goes_on();
+    w.ends_turn("end_turn");
+    w.goes_on();
+    check_hunks_of(&w, G, &[(1, "b", "B")]);
+    check_whole(&w, G, &[Whole::Moved(F.into())]);
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+    assert_eq!(w.disk.get(G), None);
+    check_settled(&w);
 }

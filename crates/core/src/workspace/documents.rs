@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::event::{BufState, DiskFile, DiskText, Stamp};
 use crate::spine::ids::BufId;
-use crate::text::format::LineEnd;
+use crate::spine::project::FileState;
+use crate::text::format::{Encoding, LineEnd};
 use crate::text::{LineEdit, Text};
 
 /// Above this number, edits are joined into one: each edit costs Neovim and the ledger a separate
@@ -63,6 +64,14 @@ impl Document {
         } else {
             edits
         }
+    }
+
+    /// Returns whether this is the text of a file as Neovim alone reads it.
+    pub fn decodes(&self, file: &FileState, text: &Text) -> bool {
+        let is_this = self.stamp.is_none() || self.stamp == file.stamp;
+        self.state.format.encoding == Encoding::Other
+            && self.saved.as_ref() == Some(text)
+            && is_this
     }
 
     /// Returns a file on disk as a buffer like this one reads it. The buffer's format settles what

@@ -133,7 +133,11 @@ impl Workspace {
         };
         if let (Some(session), true, false) = (*by, is_agents, is_known) {
             let origin = change.before.clone();
-            self.reviews.begin(&path, &real, session, &text, origin);
+            let is_decoded = document.decodes(&origin, &text);
+            let review = self.reviews.begin(&path, &real, session, &text, origin);
+            if is_decoded {
+                review.was_decoded(&text);
+            }
         }
         if let Some(review) = self.reviews.get_mut(&path) {
             match (by, content) {
@@ -179,7 +183,7 @@ impl Workspace {
     /// and restored the other; or the file is there again.
     pub(super) fn is_no_move(&self, from: &Path, change: &FileChange) -> bool {
         match self.reviews.get(&self.reviews.name_of(from, from)) {
-            None => self.has_this(change),
+            None => self.has_this(change) && !self.is_written_since(change),
             Some(review) => {
                 let is_later = |told: Option<Stamp>| {
                     let stamps = review.now.stamp.zip(told);
@@ -191,28 +195,40 @@ impl Workspace {
         }
     }
 
+    /// Returns whether this client has written, for an agent, to a file after the agent had moved it.
+    fn is_written_since(&self, change: &FileChange) -> bool {
+        let review = self.reviews.get(&change.path);
+        review.is_some_and(|review| {
+            review.from.is_none()
+                && review.is_pending()
+                && review.origin.text() == change.before.text()
+        })
+    }
+
     /// Records a move: the review and the buffer take the new path.
     pub(super) fn file_moved(&mut self, from: &Path, change: &TakeIn, fx: &mut Effects) {
         let to = &change.change.path;
         let name = self.reviews.name_of(from, from);
-        let is_reviewed = self.reviews.get(&name).is_some();
         self.reviews.rename(&name, to);
         if let Some(session) = change.by {
             let before = &change.change.before;
             let base = before.text().unwrap_or_default();
             let buffer = self.documents.find(from);
             let base = buffer.map_or(base, |(_, document)| document.text.clone());
-            let decided = (!is_reviewed).then(|| self.reviews.take_decided(to));
+            let there = self.documents.find(to).filter(|_| buffer.is_none());
+            let there = there.map(|(_, document)| document.text.clone());
             let review = self.reviews.begin(to, to, session, &base, before.clone());
-            if let Some(decided) = decided.flatten() {
-                review.takes_rejects(decided);
-            }
             match &review.from {
                 Some(origin) if origin == to => review.from = None,
                 Some(_) => {}
                 None => review.from = Some(from.to_owned()),
             }
             review.moved_in_turn(from);
+            if let Some(text) = there {
+                // The buffer of a file that was not there: it gets the moved text.
+                review.agent_wrote(Text::default());
+                review.user_wrote(text);
+            }
         }
         if let Some(review) = self.reviews.get_mut(to) {
             to.clone_into(&mut review.real);

@@ -131,7 +131,10 @@ impl Changes {
                 }
                 return;
             }
-            take.change.before = last;
+            // What was moved was there.
+            if take.change.from.is_none() || !last.is_missing() {
+                take.change.before = last;
+            }
         }
         if let Some(by) = take.by {
             self.unreported.told(&take.change, by);

@@ -15,7 +15,6 @@ use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
-use crate::text::format::Encoding;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
 
@@ -169,11 +168,8 @@ impl Workspace {
     fn open_review(&mut self, opens: Option<Box<Opens>>) {
         if let Some(opens) = opens {
             let document = self.documents.find(&opens.path);
-            let is_decoded = document.is_some_and(|(_, document)| {
-                document.state.format.encoding == Encoding::Other
-                    && document.saved.as_ref() == Some(&opens.base)
-                    && document.stamp == opens.origin.stamp
-            });
+            let is_decoded =
+                document.is_some_and(|(_, document)| document.decodes(&opens.origin, &opens.base));
             let review = self.reviews.begin(
                 &opens.path,
                 &opens.real,
@@ -181,7 +177,7 @@ impl Workspace {
                 &opens.base,
                 opens.origin,
             );
-            if is_decoded && review.ledger.hunks().is_empty() && review.origin.is_latin1() {
+            if is_decoded {
                 review.was_decoded(&opens.base);
             }
             // A write through a link leaves the link.

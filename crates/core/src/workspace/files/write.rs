@@ -205,11 +205,19 @@ impl Write {
             ..format
         };
         let mut after = before.clone().unwrap_or_default();
-        // A file that is gone is created anew; but what the user has rejected stays out.
+        // A file that is gone is created anew; but what the user has rejected stays out. A file that
+        // has taken the place of a rejected one is not what the agent has seen there.
         let is_gone = before.is_none() && now.review.is_none_or(|file| !file.now.is_missing());
-        let seen = now.seen(self.session, &real).filter(|_| !is_gone);
-        let merged = merge(seen.unwrap_or(&after), &after, &theirs);
+        let is_other = before.is_some() && now.review.is_some_and(|file| file.now.is_missing());
+        let seen = now.seen(self.session, &real);
+        let seen = seen.filter(|_| !is_gone && !is_other);
+        let mut merged = merge(seen.unwrap_or(&after), &after, &theirs);
         after.apply_all(&merged.edits);
+        if before.is_none() && after.is_empty() {
+            // All of it was rejected: an empty file is neither the agent's nor the user's.
+            after.clone_from(&theirs);
+            merged.conflicts.clear();
+        }
         Plan::Disk(
             Change::Write {
                 over,

@@ -362,7 +362,7 @@ impl FileReview {
     }
 
     /// Takes over the rejects of another file that this one replaces.
-    pub fn takes_rejects(&mut self, other: Self) {
+    pub(super) fn takes_rejects(&mut self, other: Self) {
         self.rejected.extend(other.rejected);
         self.rejected_whole.extend(other.rejected_whole);
     }

@@ -8,7 +8,7 @@ use crate::spine::event::{BufState, DiskFile, ReadError, Stamp};
 use crate::spine::ids::BufId;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
-use crate::spine::project::FileState;
+use crate::spine::project::{FileState, Whole};
 use crate::text::{LineEdit, Text};
 use crate::workspace::Workspace;
 use crate::workspace::changes::How;
@@ -245,12 +245,17 @@ impl Workspace {
             ..now
         };
         let mode = review.now.mode;
+        let is_deletion = now.is_missing() && review.whole() == [Whole::Deleted];
         review.now = FileState {
             mode,
             ..now.clone()
         };
         if text != *review.ledger.current() {
-            review.text_left(&text);
+            match is_deletion {
+                // Only the buffer had kept the text.
+                true => review.agent_wrote(text),
+                false => review.text_left(&text),
+            }
             if by.is_some() {
                 self.note_read(&disk.real, now, How::Read);
             }

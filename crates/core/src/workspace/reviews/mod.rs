@@ -110,8 +110,13 @@ impl Reviews {
         let file = self.files.entry(path.to_owned());
         let file =
             file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
+        let is_pending = file.is_pending();
+        if !is_pending && file.now.is_missing() && !origin.is_missing() {
+            // Another file has taken its place.
+            file.others_wrote(base.clone());
+        }
         file.enter_turn(turn, &origin);
-        if !file.is_pending() {
+        if !is_pending {
             file.begin(session, origin);
         }
         file
@@ -136,7 +141,7 @@ impl Reviews {
     }
 
     /// Removes the review of a file whose place another one takes, unless a decision is pending.
-    pub fn take_decided(&mut self, path: &Path) -> Option<FileReview> {
+    fn take_decided(&mut self, path: &Path) -> Option<FileReview> {
         if self.files.get(path)?.is_pending() {
             return None;
         }

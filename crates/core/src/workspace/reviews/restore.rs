@@ -66,9 +66,11 @@ impl FileReview {
         }
     }
 
-    /// Notes that this is the text of `origin` as Neovim alone reads it.
+    /// Notes that this is the text of a new review's `origin` as Neovim alone reads it.
     pub fn was_decoded(&mut self, text: &Text) {
-        self.decoded = Some(text.clone());
+        if self.origin.is_latin1() && self.ledger.base() == text {
+            self.decoded = Some(text.clone());
+        }
     }
 
     /// Returns the accepted text as latin-1 reads its bytes, if the file is gone and only Neovim

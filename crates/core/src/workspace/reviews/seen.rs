@@ -61,8 +61,10 @@ impl FileReview {
         let kind = |file: &FileState| std::mem::discriminant(&file.body);
         let is_kind = kind(&self.origin) != kind(&self.now);
         let mut left = self.ledger.hunks().iter();
-        // A file is not accepted as created, say, with lines that are still to be rejected.
-        if seen.is_all && !(is_kind && left.any(|hunk| hunk.conflict.is_none())) {
+        // A file is not accepted as created, say, with lines that are still to be rejected, nor as
+        // deleted while that is in conflict with the user's lines.
+        let is_left = left.any(|hunk| hunk.conflict.is_none() || self.now.is_missing());
+        if seen.is_all && !(is_kind && is_left) {
             self.whole_is_back();
             self.accept_whole();
         } else if self.ledger.hunks().is_empty() {
