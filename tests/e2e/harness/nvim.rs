@@ -363,7 +363,8 @@ impl Nvim {
                 .notify("nvim_input", vec!["<C-c><C-\\><C-n>".into()]);
         }
         self.client.notify("nvim_command", vec!["qall!".into()]);
-        while Instant::now() < deadline {
+        // A zombie has quit: on a busy machine the kernel may take long to remove its watches.
+        while Instant::now() < deadline || !procs::alive(self.pid()) {
             if let Ok(Some(status)) = self.child.try_wait() {
                 self.ended = true;
                 return Some(status);
