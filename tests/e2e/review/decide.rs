@@ -449,7 +449,7 @@ fn the_api_is_current_when_a_change_is_announced() {
     let whole = |path: &str, hunks: u64| {
         let seen = seen();
         let mut all = seen.as_array().into_iter().flatten();
-        all.find(|event| event[0] == path && event[1] == hunks)
+        all.rfind(|event| event[0] == path && event[1] == hunks)
             .cloned()
     };
     nvim.wait("both files", || whole("b.txt", 1).is_some());

@@ -920,6 +920,8 @@ fn a_file_moved_into_the_buffer_of_a_missing_one_is_restored() {
         reject(&mut w);
         assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
         assert_eq!(w.disk.get(G), None);
+        let text = w.buffer(F);
+        assert!(unsaved.iter().all(|line| text.contains(line)), "{text:?}");
         check_settled(&w);
     }
 }

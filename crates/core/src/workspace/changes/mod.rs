@@ -167,6 +167,7 @@ impl Workspace {
     /// Queues each change on disk behind the operations on its file.
     pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
         let mut lanes = BTreeMap::new();
+        // Before the unreported versions are taken off, which are of one file.
         let halves = |mut change| [self.take_deletion(&mut change), Some(change)];
         let changes: Vec<FileChange> = changes.into_iter().flat_map(halves).flatten().collect();
         for change in changes {
