@@ -33,6 +33,9 @@ impl Model {
     /// Returns the report for a prompt that is being sent, and clears it.
     pub(crate) fn take_feedback(&mut self, key: SessionKey) -> Option<String> {
         let feedback = self.workspace.feedback_of(key);
+        if feedback.is_some() {
+            self.workspace.rejects_are_told(key);
+        }
         self.workspace.forget_rejected(key);
         let session = self.conversation.session_mut(key)?;
         session.feedback_sent(feedback)

@@ -11,6 +11,7 @@ use crate::conversation::agent::Limits;
 use crate::conversation::transcript::Entry;
 use crate::event::{Event, ReviewEvent};
 use crate::spine::event::{ReviewAction, Scope, UndoStep};
+use crate::text::LineEdit;
 use crate::workspace::proposals::Preview;
 
 const F: &str = "/p/f";
@@ -106,6 +107,29 @@ fn a_rejected_hunk_is_reported_once() {
     );
     w.settle();
     assert_eq!(told(&mut w), ["next"]);
+}
+
+#[test]
+fn an_agent_that_knows_of_a_reject_may_write_the_change_again() {
+    let mut w = changed("A\nb\nc\nd\nE\n");
+    let (buf, scope) = (w.buf(F), row(&w, 4));
+    rejects(&mut w, scope);
+    let edit = LineEdit {
+        start: 1,
+        removed: 1,
+        lines: vec!["b, the user's".into()],
+    };
+    w.edits(|editor, _, out| editor.types(buf, edit, out));
+    let again = json!({ "sessionId": "s1", "path": F, "content": "A\nb\nc\nd\nE\n" });
+    w.asks("2", "fs/write_text_file", &again);
+    assert_eq!(w.disk.get(F).unwrap(), "A\nb, the user's\nc\nd\ne\n");
+    assert_eq!(told(&mut w).len(), 2);
+    w.asks("3", "fs/write_text_file", &again);
+    w.settle();
+    assert_eq!(w.disk.get(F).unwrap(), "A\nb, the user's\nc\nd\nE\n");
+    let scope = row(&w, 4);
+    rejects(&mut w, scope);
+    assert_eq!(w.disk.get(F).unwrap(), "A\nb, the user's\nc\nd\ne\n");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::render::diffview::whole;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, Whole};
 use crate::spine::view::Line;
-use crate::text::diff::Hunk;
-use crate::text::{Text, plural};
+use crate::text::diff::{Hunk, hunks};
+use crate::text::{LineEdit, Text, plural};
 use crate::workspace::Workspace;
 
 /// The maximum number of diff lines in a report; hunks beyond it are only counted.
@@ -174,6 +174,17 @@ impl Rejected {
             && has(base, &hunk.old, &self.old)
     }
 
+    /// Returns the edit of the agent's text that takes the change out, if a hunk is just this change.
+    fn taken_out(&self, hunk: &Hunk, base: &Text, agents: &Text) -> Option<LineEdit> {
+        let old = base.to_lines(hunk.old.clone());
+        let is_it = old == self.old && agents.to_lines(hunk.new.clone()) == self.new;
+        is_it.then(|| LineEdit {
+            start: hunk.new.start,
+            removed: hunk.new.len(),
+            lines: old,
+        })
+    }
+
     /// Returns its first line: an added one, or else a removed one.
     pub fn first(&self) -> Option<&String> {
         self.new.first().or(self.old.first())
@@ -290,6 +301,30 @@ impl Workspace {
             whole,
             diff: diff_of(&files),
         })
+    }
+
+    /// Notes that a session's agent knows what was rejected: if it writes such a change again, it
+    /// means it.
+    pub(crate) fn rejects_are_told(&mut self, key: SessionKey) {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return;
+        };
+        for (_, file) in self.reviews.iter() {
+            let told = file.told_rejected();
+            if file.session == key
+                && !told.is_empty()
+                && let Some(seen) = session.seen.get_mut(&file.real)
+            {
+                let now = file.ledger.current();
+                let hunks = hunks(now, seen).into_iter();
+                let edits = hunks.filter_map(|hunk| {
+                    let mut told = told.iter();
+                    told.find_map(|rejected| rejected.taken_out(&hunk, now, seen))
+                });
+                let edits: Vec<LineEdit> = edits.collect();
+                seen.apply_all(&edits);
+            }
+        }
     }
 }
 
