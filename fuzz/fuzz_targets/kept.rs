@@ -4,10 +4,11 @@
 #![no_main]
 
 use std::ffi::OsString;
+use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 
 use acp_core::spine::event::{DiskText, Stamp};
-use acp_core::spine::project::{Blob, Body, FileState, KeptNow, KeptReview};
+use acp_core::spine::project::{Blob, Body, FileState, KeptNow, KeptOffer, KeptReview};
 use acp_core::text::format::Format;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -35,6 +36,7 @@ struct Review {
     mode: Option<u32>,
     stamp: Option<(u64, u64, i64, i64)>,
     now: Now,
+    offers: Vec<(Range<usize>, Vec<String>)>,
 }
 
 #[derive(Debug, Arbitrary)]
@@ -82,6 +84,11 @@ impl Review {
                 Now::Missing => KeptNow::Missing,
                 Now::Link(to) => KeptNow::Link(path(to)),
             },
+            offers: self
+                .offers
+                .into_iter()
+                .map(|(rows, lines)| KeptOffer { rows, lines })
+                .collect(),
         }
     }
 }

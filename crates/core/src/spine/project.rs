@@ -4,6 +4,7 @@
 //! reported to the core, or the checkpoint's.
 
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -102,6 +103,16 @@ pub struct KeptReview {
     pub mode: Option<u32>,
     /// What was at the path then.
     pub now: KeptNow,
+    /// The agent's lines that are offered in place of the user's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<KeptOffer>,
+}
+
+/// Lines of the agent's that are offered in place of some rows of the text under review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptOffer {
+    pub rows: Range<usize>,
+    pub lines: Vec<String>,
 }
 
 /// What a kept review has at its path.

@@ -274,6 +274,29 @@ fn lines_changed_by_both_become_a_conflict() {
 }
 
 #[test]
+fn a_conflict_ends_when_the_agent_reverts_its_change() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\nd\ne\n"));
+    types(&mut w, 1, 1, &["mine"]);
+    types(&mut w, 4, 1, &["mine too"]);
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\nD\nE\n"));
+    let conflict = (1, "mine", "mine");
+    check_hunks(&w, &[conflict, (3, "d mine too", "d mine too")]);
+    shell(&mut w, |disk| disk.put(F, "a\nb\nc\nD\nE\n"));
+    check_hunks(&w, &[(3, "d mine too", "d mine too")]);
+    shell(&mut w, |disk| disk.put(F, "a\nb\nc\nd\ne\n"));
+    assert_eq!(w.buffer(F), "a\nmine\nc\nd\nmine too\n");
+    check_settled(&w);
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\nd\ne\n"));
+    check_hunks(&w, &[conflict]);
+    // The user has removed the line.
+    types(&mut w, 1, 1, &[]);
+    shell(&mut w, |disk| disk.put(F, "a\nBB\nc\nd\ne\n"));
+    check_hunks(&w, &[(1, "", "")]);
+    shell(&mut w, |disk| disk.put(F, "a\nb\nc\nd\ne\n"));
+    check_settled(&w);
+}
+
+#[test]
 fn a_buffer_opened_again_without_its_unsaved_lines_shows_the_agents_in_their_place() {
     let mut w = running(Place::Buffer, Some("one\ntwo\nthree\n"));
     types(&mut w, 1, 1, &["user"]);

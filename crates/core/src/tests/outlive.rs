@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::ondisk::{
-    Place, accept_at, check_hunks, check_whole, decide, decide_at, disk, running, shell, types,
-    writes,
+    Place, accept_at, check_hunks, check_whole, decide, decide_at, disk, running, saves, shell,
+    types, writes,
 };
 use super::world::{Part, S1, World};
-use crate::event::{Event, ProjectEvent, ReviewEvent};
-use crate::spine::event::{DiskText, ReviewAction, Scope};
+use crate::event::{Event, ProjectEvent, ReviewEvent, ViewEvent};
+use crate::spine::event::{DiskText, ListEvent, ReviewAction, Scope};
 use crate::spine::project::{Committed, FileState, KeptNow, KeptReview, Whole};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
@@ -139,6 +139,7 @@ fn a_kept_review_continues() {
             } else {
                 KeptNow::File
             },
+            offers: Vec::new(),
         };
         let files = vec![
             left(F, base.clone()),
@@ -185,6 +186,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
             // Earlier versions kept the link's own.
             mode: Some(0o777),
             now: KeptNow::Link(F.into()),
+            offers: Vec::new(),
         }];
         let root = PathBuf::from("/p");
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
@@ -221,6 +223,7 @@ fn is_left(w: &mut World) {
         stamp: None,
         mode: None,
         now: KeptNow::File,
+        offers: Vec::new(),
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());
@@ -343,6 +346,7 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
         stamp: None,
         mode: None,
         now: KeptNow::File,
+        offers: Vec::new(),
     }];
     let root = PathBuf::from("/p");
     w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
@@ -391,6 +395,7 @@ fn ends_unsaved(w: &World) -> World {
     if let Some(text) = disk(w) {
         next.disk.put(F, &text);
     }
+    next.kept.clone_from(&w.kept);
     let (root, files) = (PathBuf::from("/p"), w.kept.clone());
     next.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
     next.goes_on();
@@ -415,6 +420,48 @@ fn a_conflict_with_lines_that_end_unsaved_is_a_hunk_of_the_next_neovim() {
     check_hunks(&next, &[(1, "b", "X Y")]);
     decide(&mut next, ReviewAction::Reject);
     assert_eq!(disk(&next).as_deref(), Some("a\nb\nc\nd\nE\n"));
+}
+
+#[test]
+fn a_conflict_with_saved_lines_is_offered_in_the_next_neovim() {
+    let mut w = running(Place::Buffer, Some(OLD));
+    types(&mut w, 1, 1, &["mine"]);
+    shell(&mut w, |disk| disk.put(F, "a\nX\nY\nc\nd\nE\n"));
+    saves(&mut w);
+    let all = [(1, "mine", "mine"), (4, "e", "E")];
+    check_hunks(&w, &all);
+    for action in [ReviewAction::Accept, ReviewAction::Reject] {
+        let mut next = ends_unsaved(&w);
+        next.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        check_hunks(&next, &all);
+        decide_at(&mut next, action, 1);
+        let line = if action == ReviewAction::Accept {
+            "X\nY"
+        } else {
+            "mine"
+        };
+        assert_eq!(disk(&next), Some(format!("a\n{line}\nc\nd\nE\n")));
+        check_hunks(
+            &ends_unsaved(&next),
+            &[(4 + usize::from(line != "mine"), "e", "E")],
+        );
+    }
+}
+
+#[test]
+fn an_accept_that_was_undone_beside_unsaved_lines_is_pending_in_the_next_neovim() {
+    let mut w = running(Place::Buffer, Some(OLD));
+    types(&mut w, 1, 1, &["mine"]);
+    shell(&mut w, |disk| disk.put(F, "A\nb\nc\nd\nE\n"));
+    accept_at(&mut w, 0);
+    accept_at(&mut w, 4);
+    check_hunks(&ends_unsaved(&w), &[]);
+    w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+    check_hunks(&w, &[(4, "e", "E")]);
+    let mut next = ends_unsaved(&w);
+    check_hunks(&next, &[(4, "e", "E")]);
+    decide(&mut next, ReviewAction::Reject);
+    assert_eq!(disk(&next).as_deref(), Some("A\nb\nc\nd\ne\n"));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::ondisk::{
-    PLACES, Place, check_hunks, check_hunks_of, check_settled, check_whole, decide, disk, running,
-    saves, shell, travels, types, writes,
+    PLACES, Place, check_hunks, check_hunks_of, check_settled, check_whole, decide, decide_at,
+    disk, running, saves, shell, travels, types, writes,
 };
 use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
@@ -290,8 +290,19 @@ fn unsaved_lines_stay_in_a_deleted_files_buffer() {
     let buf = w.buf(F);
     assert!(w.editor.buffers[&buf].modified);
     reject(&mut w);
-    assert_eq!(disk(&w).as_deref(), Some("a\nb\ntyped\n"));
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
     assert_eq!(w.buffer(F), "a\nb\ntyped\n");
+    assert!(w.editor.buffers[&buf].modified);
+    check_settled(&w);
+    // A line in place of another.
+    let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+    types(&mut w, 1, 1, &["typed"]);
+    shell(&mut w, |disk| disk.removes(F));
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"));
+    assert_eq!(w.buffer(F), "a\ntyped\nc\n");
+    let buf = w.buf(F);
+    assert!(w.editor.buffers[&buf].modified);
     check_settled(&w);
 }
 
@@ -327,6 +338,32 @@ fn an_offer_to_delete_is_withdrawn_when_the_file_is_back() {
         back(&mut w);
         w.ends_turn("end_turn");
         assert_eq!(w.buffer(F), "a\ntyped\nc\n");
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn undo_offers_a_decided_deletion_again() {
+    for action in [ReviewAction::Reject, ReviewAction::Accept] {
+        let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+        types(&mut w, 1, 1, &["typed"]);
+        shell(&mut w, |disk| disk.removes(F));
+        assert!(w.was_told("/p/f was deleted on disk, and you have changed it"));
+        w.ends_turn("end_turn");
+        decide_at(&mut w, action, 0);
+        check_settled(&w);
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        assert_eq!(
+            (disk(&w), w.buffer(F)),
+            (None, "a\ntyped\nc\n".into()),
+            "{action:?}"
+        );
+        check_whole(&w, F, &[Whole::Deleted]);
+        if action == ReviewAction::Accept {
+            check_hunks(&w, &[(0, "a typed c", "a typed c")]);
+        }
+        // It is withdrawn as the first one was.
+        shell(&mut w, |disk| disk.put(F, "a\nb\nc\n"));
         check_settled(&w);
     }
 }

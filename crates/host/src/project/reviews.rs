@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,8 +28,8 @@ use super::reading::{Exhausted, nanoseconds};
 use super::store::{Loss, Store, Sync, write_private};
 use acp_core::spine::event::Stamp;
 use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptNow, KeptReview};
-use acp_core::text::Text;
-use acp_core::text::diff::merge;
+use acp_core::text::diff::{diff, merge};
+use acp_core::text::{Text, moved};
 use acp_edge::paths::is_exhausted;
 
 /// The first bytes of a file of reviews; the last one is the version.
@@ -303,6 +304,7 @@ impl Keeper {
                     path: change.path.clone(),
                     from: change.from,
                     base: change.before,
+                    offers: Vec::new(),
                 };
                 taken.insert(change.path, Record::new(review));
             }
@@ -316,6 +318,13 @@ impl Keeper {
         }
         review.path = change.path.clone();
         review.from = review.from.or(change.from);
+        if let (Some(old), Some(new)) = (&review.current, change.after.text()) {
+            let since = diff(old, &new);
+            for offer in &mut review.offers {
+                let Range { start, end } = offer.rows;
+                offer.rows = moved(start, &since)..moved(end, &since);
+            }
+        }
         review.current = change.after.text().or(review.current);
         review.stamp = change.after.stamp;
         review.mode = change.after.mode;
@@ -646,6 +655,7 @@ mod tests {
             stamp: None,
             mode: None,
             now: KeptNow::File,
+            offers: Vec::new(),
         }
     }
 

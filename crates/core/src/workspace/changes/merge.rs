@@ -118,11 +118,18 @@ impl Workspace {
             conflicts,
             ..
         } = merge;
+        let is_agents = merge.by.is_some();
+        let mut conflicts = conflicts;
+        if let Some(review) = self.reviews.get_mut(&path) {
+            if !was_saved {
+                review.file_changed(&merge.base, &merge.theirs, is_agents);
+            }
+            if is_agents {
+                review.withdraw_reverted(&mut conflicts, &merge.theirs);
+            }
+        }
         self.offer_disk(&path, conflicts, disk.content.is_none(), fx);
         if !was_saved {
-            if let Some(review) = self.reviews.get_mut(&path) {
-                review.file_changed(&merge.base, &merge.theirs, merge.by.is_some());
-            }
             // This holds even if the disk has changed again: the buffer contains its previous text.
             self.documents.set_disk(buf, next_base, disk.stamp);
         }
@@ -166,10 +173,16 @@ impl Workspace {
         }
         self.reviews.touch(path);
         if is_news {
-            let text = format!(
-                "{} was changed on disk where you have: yours stays, `:Acp review` has both.",
-                path.display()
-            );
+            let path = path.display();
+            let text = match is_gone {
+                true => format!(
+                    "{path} was deleted on disk, and you have changed it: your text stays, \
+                     `:Acp review` has the deletion."
+                ),
+                false => format!(
+                    "{path} was changed on disk where you have: yours stays, `:Acp review` has both."
+                ),
+            };
             fx.push(notify(Level::Warn, text));
         }
     }

@@ -31,7 +31,7 @@ use std::ops::Range;
 
 use crate::text::diff::align::Change;
 use crate::text::diff::merge::Conflict;
-use crate::text::diff::{self, Hunk, diff};
+use crate::text::diff::{self, Hunk, diff, merge};
 use crate::text::{LineEdit, Text};
 use authors::Alone;
 use history::{Accepted, Cause, History, Mark, Version, accept_in};
@@ -175,13 +175,25 @@ impl Review {
         self.settle(Cause::Whole);
     }
 
+    /// Changes the accepted text, here and of the file, as from the first text to the second.
+    pub fn shift_base(&mut self, from: &Text, to: &Text) {
+        let mut base = self.track.base.clone();
+        base.apply_all(&merge(from, &base, to).edits);
+        if base != self.track.base {
+            self.rebase(base);
+        }
+        if let Some(under) = &mut self.under {
+            under.shift_base(from, to);
+        }
+    }
+
     /// Applies an edit made for the agent. What was offered in place of the same lines is older.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         self.agent_begins();
         if !self.offers.is_empty()
             && let Some(edit) = self.trimmed(edit)
         {
-            offers::withdraw(&mut self.offers, &edit);
+            offers::withdraw(&mut self.offers, &(edit.start..edit.start + edit.removed));
         }
         self.edited(edit);
         self.settle(Cause::Agent);
@@ -244,15 +256,20 @@ impl Review {
         self.add_offer(conflict, true);
     }
 
-    /// Returns the offers, but for those to delete.
+    /// Returns the offers.
     pub fn offered(&self) -> Vec<Conflict> {
-        let offers = self.offers.iter().filter(|offer| !offer.is_deletion);
-        let offers = offers.map(|offer| Conflict {
+        let offers = self.offers.iter().map(|offer| Conflict {
             rows: offer.rows.clone(),
             theirs: offer.theirs.to_vec(),
             base: Vec::new(),
         });
         offers.collect()
+    }
+
+    /// Withdraws the offers for these rows.
+    pub fn withdraw(&mut self, rows: &Range<usize>) {
+        offers::withdraw(&mut self.offers, rows);
+        self.settle(Cause::Whole);
     }
 
     /// Withdraws the offers to delete: the file is back.

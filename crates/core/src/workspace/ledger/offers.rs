@@ -31,10 +31,12 @@ pub(super) fn add(offers: &mut Vec<Offer>, offer: Offer) {
     offers.insert(offers.partition_point(place), offer);
 }
 
-/// Withdraws the offers for lines that an edit replaces.
-pub(super) fn withdraw(offers: &mut Vec<Offer>, edit: &LineEdit) {
-    let end = edit.start + edit.removed;
-    offers.retain(|offer| offer.rows.end <= edit.start || end <= offer.rows.start);
+/// Withdraws the offers for lines in these rows.
+pub(super) fn withdraw(offers: &mut Vec<Offer>, rows: &Range<usize>) {
+    offers.retain(|offer| {
+        let is_apart = offer.rows.end <= rows.start || rows.end <= offer.rows.start;
+        is_apart && offer.rows != *rows
+    });
 }
 
 /// Updates the offers for an edit about to be made to `current`.

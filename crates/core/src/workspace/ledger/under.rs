@@ -40,6 +40,11 @@ impl Under {
         }
     }
 
+    /// Changes the accepted text as it was changed in the buffer.
+    pub fn shift_base(&mut self, from: &Text, to: &Text) {
+        self.review.shift_base(from, to);
+    }
+
     /// Accepts the hunks that were accepted in the buffer.
     pub fn accept(&mut self, accepted: &[Accepted]) {
         accept_in(&mut self.review.track, accepted);

@@ -13,7 +13,7 @@ use crate::spine::event::{DiskFile, DiskText, Stamp};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
-use crate::text::diff::{Conflict, Hunk};
+use crate::text::diff::{Conflict, Hunk, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
@@ -149,6 +149,11 @@ impl FileReview {
     /// Sets the accepted text.
     pub(super) fn rebase(&mut self, base: Text) {
         self.ledger.rebase(base);
+    }
+
+    /// Changes the accepted text as from the first text to the second.
+    pub(super) fn shift_base(&mut self, from: &Text, to: &Text) {
+        self.ledger.shift_base(from, to);
     }
 
     /// Attributes the difference between `origin` and `taken`, the review's first text, to the
@@ -312,6 +317,25 @@ impl FileReview {
         self.ledger.offer_deletion(conflict);
     }
 
+    /// Takes out conflicts with changes that the agent has reverted in the file, which has this text
+    /// now, and withdraws what was offered there.
+    pub fn withdraw_reverted(&mut self, conflicts: &mut Vec<Conflict>, file: &Text) {
+        if conflicts.is_empty() {
+            return;
+        }
+        let base = self.ledger.of_file().base();
+        let left = merge(base, self.ledger.current(), file).conflicts;
+        conflicts.retain(|conflict| {
+            let rows = &conflict.rows;
+            let mut left = left.iter().map(|left| &left.rows);
+            let is_left = left.any(|left| left.start <= rows.end && rows.start <= left.end);
+            if !is_left {
+                self.ledger.withdraw(rows);
+            }
+            is_left
+        });
+    }
+
     /// Withdraws what was offered while the file was gone, if it is back.
     pub(super) fn withdraw_stale(&mut self) {
         if !self.now.is_missing() {
@@ -326,11 +350,14 @@ impl FileReview {
             self.is_back(hunk);
         }
         self.turns_accept(&hunks);
+        let is_every = self.ledger.hit(which).len() == self.ledger.hunks().len();
+        // A conflict that is taken is a hunk until the text has the agent's lines.
+        let is_deletion = is_every && self.ledger.skipped(which) == 0 && self.now.is_missing();
         let edits = self.ledger.accept(which);
         if *which == Which::All {
             self.whole_is_back();
             self.accept_whole();
-        } else if self.ledger.hunks().is_empty() {
+        } else if self.ledger.hunks().is_empty() || is_deletion {
             self.accept_content();
         }
         edits

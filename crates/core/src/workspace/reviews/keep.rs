@@ -11,7 +11,8 @@ use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
-use crate::spine::project::{Body, FileState, KeptNow, KeptReview};
+use crate::spine::project::{Body, FileState, KeptNow, KeptOffer, KeptReview};
+use crate::text::diff::Conflict;
 use crate::text::plural;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
@@ -273,6 +274,9 @@ impl Workspace {
         // Later changes are attributed to other programs, such as another editor.
         let current = kept.current.unwrap_or_else(|| text.clone());
         file.agent_wrote(current);
+        for offer in kept.offers {
+            file.offer(offer.into());
+        }
         if *file.ledger.current() != text {
             file.others_wrote(text);
             file.is_changed_since = true;
@@ -335,6 +339,26 @@ impl FileReview {
             stamp: self.now.stamp,
             mode: self.now.mode,
             now: KeptNow::of(&self.now),
+            offers: ledger.offered().into_iter().map(KeptOffer::from).collect(),
+        }
+    }
+}
+
+impl From<Conflict> for KeptOffer {
+    fn from(conflict: Conflict) -> Self {
+        Self {
+            rows: conflict.rows,
+            lines: conflict.theirs,
+        }
+    }
+}
+
+impl From<KeptOffer> for Conflict {
+    fn from(offer: KeptOffer) -> Self {
+        Self {
+            rows: offer.rows,
+            theirs: offer.lines,
+            base: Vec::new(),
         }
     }
 }

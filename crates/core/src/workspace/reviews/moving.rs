@@ -226,9 +226,11 @@ impl FileReview {
                 let mut new_base = base.clone();
                 new_base.apply_all(&bases.edits);
                 let whole = moved.whole.as_ref();
+                let file = self.ledger.of_file();
                 let whole = whole.filter(|(before, now)| {
                     // A file with other authors' changes is not deleted.
-                    self.now.is_like(now) && (!before.is_missing() || after.is_empty())
+                    let is_same = after.is_empty() || now.text().as_ref() == Some(file.current());
+                    self.now.is_like(now) && (!before.is_missing() || is_same)
                 });
                 let back = moved.to.as_ref().map(|_| moved.path.clone());
                 let since = diff(&moved.text.0, &after);

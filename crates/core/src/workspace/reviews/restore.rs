@@ -52,7 +52,8 @@ impl FileReview {
                 Some(WholeStep::Lost)
             }
             (Body::Text(content), _) => {
-                let text = self.ledger.base().clone();
+                // The user's unsaved lines stay unsaved.
+                let text = self.ledger.of_file().base().clone();
                 let format = content.format;
                 Some(WholeStep::Restore(FileState {
                     body: Body::Text(DiskText { text, format }),

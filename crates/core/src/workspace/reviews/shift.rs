@@ -11,7 +11,6 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level, Save};
 use crate::spine::event::DiskText;
 use crate::spine::project::{Body, FileState};
-use crate::text::diff::merge;
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
     Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Outcome, Plan, not_saved,
@@ -34,7 +33,8 @@ impl Aim {
             Some(_) if moving.edits.is_empty() => Plan::Done(Landing::Shifted(Box::new(moving))),
             Some((buf, document)) => {
                 let save = match document.stamp {
-                    _ if moving.is_deleted() => Save::Deleted,
+                    _ if moving.is_deleted() && moving.moved.text.1.is_empty() => Save::Deleted,
+                    _ if moving.is_deleted() => Save::No,
                     _ if moving.is_made() => Save::Over(None),
                     stamp => Save::OverIfClean(stamp),
                 };
@@ -174,20 +174,20 @@ impl Workspace {
             review.agent_is_back(&moved.text.0, &agents);
         }
         // Keeps changes made by save hooks or other programs during the move.
-        let mut base = review.ledger.base().clone();
-        let bases = merge(&moved.base.0, &base, &moved.base.1);
-        base.apply_all(&bases.edits);
-        if base != *review.ledger.base() {
-            review.rebase(base);
-        }
+        review.shift_base(&moved.base.0, &moved.base.1);
         if moved.origin.0 != moved.origin.1 && review.origin.is_like(&moved.origin.0) {
             review.origin = moved.origin.1.clone();
         }
         if moved.turn.is_none() {
             review.from = moved.from.1.clone();
         }
+        let whole = moved.whole.as_ref().map(|(_, after)| after);
+        let is_gone = whole.unwrap_or(&review.now).is_missing();
         for conflict in conflicts {
-            review.offer(conflict);
+            match is_gone {
+                true => review.offer_deletion(conflict),
+                false => review.offer(conflict),
+            }
         }
         self.reviews.touch(path);
         let whole = moved.whole.as_ref().map(|(_, after)| after.clone());

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::SystemTime;
 
 use super::*;
-use acp_core::spine::project::{KeptNow, KeptReview};
+use acp_core::spine::project::{KeptNow, KeptOffer, KeptReview};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, LineEnd};
 
@@ -80,6 +80,7 @@ impl Work {
             stamp: None,
             mode: Some(0o644),
             now: KeptNow::File,
+            offers: Vec::new(),
         }
     }
 
@@ -308,6 +309,11 @@ fn what_a_cut_turn_changed_is_under_review_in_the_next_neovim() {
     assert_eq!(three.lines(), lines, "the reviews are kept as any others");
 }
 
+fn offer(rows: std::ops::Range<usize>) -> KeptOffer {
+    let lines = vec!["offered".to_owned()];
+    KeptOffer { rows, lines }
+}
+
 #[test]
 fn what_a_cut_turn_changed_after_the_last_report_is_part_of_its_review() {
     let one = Work::open(&[("a", "1\n2\n3\n")]);
@@ -317,11 +323,15 @@ fn what_a_cut_turn_changed_after_the_last_report_is_part_of_its_review() {
     one.keep(&[KeptReview {
         current: Some(Text::from_text("one\n2\n3\n")),
         stamp: acp_edge::paths::stamp(&one.path("a")),
+        offers: vec![offer(1..2), offer(3..3)],
         ..one.review("a", one.text("1\n2\n3\n").body)
     }]);
-    one.file("a", "one\n2\nthree\nfour\n");
+    one.file("a", "zero\none\n2\nthree\nfour\n");
     let _folder = one.end();
-    assert_eq!(two.lines(), [r#"a: "1\n2\n3\n" > "one\n2\nthree\nfour\n""#]);
+    let kept = two.reviews();
+    let now = kept[0].current.as_ref().map(Text::to_string);
+    assert_eq!(now.as_deref(), Some("zero\none\n2\nthree\nfour\n"));
+    assert_eq!(kept[0].offers, [offer(2..3), offer(5..5)]);
 }
 
 #[test]
@@ -515,6 +525,7 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         stamp: None,
         mode: None,
         now: KeptNow::File,
+        offers: Vec::new(),
     }]);
     let again = old.another();
     let _folder = old.end();
