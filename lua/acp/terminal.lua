@@ -11,16 +11,26 @@ local M = {}
 ---@field ended fun(code: integer) Runs after the command has ended; the window is closed if it succeeded.
 
 --- Runs a command in a terminal of the current window.
+---
+--- Neovim names the buffer between the start of the command and that of the terminal. What it reads
+--- of the command while autocommands run for that is lost, so none do.
 ---@param command string[]
 ---@param opts table
----@return integer job 0 or less if it could not be started.
+---@return boolean ok
+---@return any job 0 or less if it could not be started; the error if Neovim has one.
 local function start(command, opts)
+  local ignored = vim.o.eventignore
+  vim.opt.eventignore:append({ "BufFilePre", "BufFilePost" })
+  local ok, job
   if vim.fn.has("nvim-0.11") == 1 then
     opts.term = true
-    return vim.fn.jobstart(command, opts)
+    ok, job = pcall(vim.fn.jobstart, command, opts)
+  else
+    ---@diagnostic disable-next-line: deprecated
+    ok, job = pcall(vim.fn.termopen, command, opts)
   end
-  ---@diagnostic disable-next-line: deprecated
-  return vim.fn.termopen(command, opts)
+  vim.o.eventignore = ignored
+  return ok, job
 end
 
 ---@param win integer
@@ -71,7 +81,7 @@ function M.run(spec)
   end
   local env = vim.tbl_extend("force", vim.empty_dict(), spec.env or {})
   local opts = { cwd = spec.cwd, env = env, on_exit = over }
-  local ok, job = pcall(start, spec.command, opts)
+  local ok, job = start(spec.command, opts)
   if not ok or job <= 0 then
     close(win, before)
     pcall(vim.api.nvim_buf_delete, buf, { force = true })

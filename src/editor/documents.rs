@@ -379,11 +379,7 @@ pub fn buf_state(buf: i32) -> mlua::Result<BufState> {
             },
             final_newline: end || (fix && !binary),
             bom: nvim::buf_option(buf, "bomb")?,
-            encoding: match encoding.as_str() {
-                "" | "utf-8" => Encoding::Utf8,
-                "latin1" => Encoding::Latin1,
-                _ => Encoding::Other,
-            },
+            encoding: Encoding::of_neovim(&encoding),
         },
     })
 }

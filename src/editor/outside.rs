@@ -236,11 +236,11 @@ fn set_format(buf: i32, format: Format) -> mlua::Result<()> {
         }
     }
     let encoding: String = nvim::buf_option(buf, "fileencoding")?;
-    match (encoding.as_str(), format.encoding) {
-        ("" | "utf-8", Encoding::Latin1) => nvim::set_buf_option(buf, "fileencoding", "latin1"),
-        ("latin1", Encoding::Utf8) => nvim::set_buf_option(buf, "fileencoding", "utf-8"),
-        // Other encodings were set by Neovim or the user.
-        _ => Ok(()),
+    match (Encoding::of_neovim(&encoding), format.encoding.name()) {
+        // Set by Neovim or the user.
+        (Encoding::Other, _) | (_, None) => Ok(()),
+        (now, _) if now == format.encoding => Ok(()),
+        (_, Some(name)) => nvim::set_buf_option(buf, "fileencoding", name),
     }
 }
 

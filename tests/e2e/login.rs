@@ -108,6 +108,8 @@ fn the_agents_own_command_logs_in_in_a_terminal() {
     let nvim = start(&script);
     talk::go(&nvim, "");
     let windows = talk::windows(&nvim);
+    // Neovim reads the command's output while this runs.
+    nvim.cmd("autocmd BufFilePre,BufFilePost * lua vim.wait(100)");
     nvim.keys(":Acp login tty<CR>");
     nvim.wait_text("the word?");
     nvim.keys("open<CR>");

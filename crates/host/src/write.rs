@@ -187,6 +187,7 @@ pub(super) fn encode(text: &Text, format: Format) -> Result<Vec<u8>, Refusal> {
     format.encode(text).map_err(|c| match format.encoding {
         Encoding::Latin1 => Refusal::Unencodable(c, "latin-1"),
         Encoding::Utf8 => Refusal::Unencodable(c, "UTF-8"),
+        Encoding::Named(known) => Refusal::Unencodable(c, known.name()),
         Encoding::Other => Refusal::ForeignEncoding,
     })
 }

@@ -168,24 +168,6 @@ fn the_agents_lines_are_under_review_where_the_user_drops_unsaved_ones_for_them(
 }
 
 #[test]
-fn a_change_in_an_encoding_without_review_is_told() {
-    let before = b"\xc4\xe3\xba\xc3\ntwo\n";
-    let door = Door::of(Project::new(), before, "sed -i s/two/TWO/ a.txt");
-    let nvim = &door.nvim;
-    nvim.cmd("set noautoread fileencodings=utf-8,gbk | edit");
-    turn(nvim);
-    nvim.wait_text("The agent changed a.txt: no review in its encoding; `:edit` shows it.");
-    wait_lines(nvim, &["你好", "two"]);
-    wait_hunks(nvim, json!([]));
-    nvim.cmd("edit");
-    wait_lines(nvim, &["你好", "TWO"]);
-    nvim.keys("Gox<Esc>");
-    save(nvim, "write");
-    check_bytes(nvim, "a.txt", b"\xc4\xe3\xba\xc3\nTWO\nx\n");
-    door.nvim.quit();
-}
-
-#[test]
 fn a_reject_brings_back_bytes_that_need_another_encoding() {
     for (before, command) in [
         // latin-1, which the result is read as, lacks what was there.

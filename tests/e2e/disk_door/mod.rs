@@ -3,6 +3,7 @@
 mod branches;
 mod buffers;
 mod deeds;
+mod encodings;
 mod hidden;
 mod look;
 mod saves;

@@ -11,6 +11,8 @@ use super::nvim::Nvim;
 const PATIENCE: Duration = Duration::from_millis(300);
 /// How many lines are shown from the end of a log.
 const TAIL: usize = 60;
+/// How many lines of the current buffer are shown.
+const ROWS: i64 = 60;
 
 /// Returns a report of this Neovim's state.
 pub fn of(nvim: &Nvim) -> String {
@@ -23,11 +25,18 @@ pub fn of(nvim: &Nvim) -> String {
     let output = rmpv::Value::Map(vec![("output".into(), true.into())]);
     let messages = ask(nvim, "nvim_exec2", vec!["messages".into(), output]);
     section(&mut out, "messages", &messages);
+    let lines = [0.into(), 0.into(), ROWS.into(), false.into()];
+    section(
+        &mut out,
+        "buffer",
+        &ask(nvim, "nvim_buf_get_lines", lines.to_vec()),
+    );
     for event in nvim.user_events() {
         let _ = writeln!(out, "event {} {}", event.name, event.data);
     }
     for process in nvim.processes() {
         let _ = writeln!(out, "process {} {}", process.pid, process.command);
+        out.push_str(&super::procs::threads_of(process.pid));
     }
     for path in logs(nvim.project.root()) {
         let bytes = fs::read(&path).unwrap_or_default();

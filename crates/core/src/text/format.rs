@@ -31,8 +31,45 @@ pub enum LineEnd {
 pub enum Encoding {
     Utf8,
     Latin1,
+    /// One that only a buffer tells: the bytes do not show it.
+    Named(&'static encoding_rs::Encoding),
     /// Known only to Neovim: such a file can be changed only through its buffer.
     Other,
+}
+
+impl Encoding {
+    /// Returns the encoding of a buffer with this `'fileencoding'`.
+    pub fn of_neovim(name: &str) -> Self {
+        // What Neovim calls differently.
+        let label = match name {
+            "" | "utf-8" => return Encoding::Utf8,
+            "latin1" => return Encoding::Latin1,
+            "cp936" | "euc-cn" => "gbk",
+            "cp932" => "shift_jis",
+            "cp949" => "euc-kr",
+            "cp950" => "big5",
+            name => name,
+        };
+        let known = encoding_rs::Encoding::for_label_no_replacement(label.as_bytes());
+        // There are decoders without an encoder, and names of ASCII.
+        let is_meant = |known: &&'static encoding_rs::Encoding| {
+            let is_ascii = *known == encoding_rs::WINDOWS_1252 && !label.ends_with("1252");
+            known.output_encoding() == *known && *known != encoding_rs::UTF_8 && !is_ascii
+        };
+        known
+            .filter(is_meant)
+            .map_or(Encoding::Other, Encoding::Named)
+    }
+
+    /// Returns the `'fileencoding'` of a buffer; `None` for one that only Neovim knows.
+    pub fn name(self) -> Option<String> {
+        match self {
+            Encoding::Utf8 => Some("utf-8".to_owned()),
+            Encoding::Latin1 => Some("latin1".to_owned()),
+            Encoding::Named(known) => Some(known.name().to_lowercase()),
+            Encoding::Other => None,
+        }
+    }
 }
 
 impl Default for Format {
@@ -107,6 +144,10 @@ impl Format {
                 .chars()
                 .map(|c| u8::try_from(c).map_err(|_| c))
                 .collect(),
+            Encoding::Named(known) => match known.encode(&wire) {
+                (bytes, _, false) => Ok(bytes.into_owned()),
+                _ => Err(first_lacking(known, &wire)),
+            },
             Encoding::Other => Err(wire.chars().next().unwrap_or('\u{fffd}')),
         }
     }
@@ -131,6 +172,31 @@ impl Format {
             ),
         };
         let bom = bom && encoding == Encoding::Utf8;
+        Self::split(&content, bom, encoding)
+    }
+
+    /// Returns a file's format and lines, read in another encoding than UTF-8 and latin-1; `None` if
+    /// it is not in that encoding, or has bytes that are written in another way.
+    fn decode_as(bytes: &[u8], known: &'static encoding_rs::Encoding) -> Option<(Format, Text)> {
+        let content = known.decode_without_bom_handling_and_without_replacement(bytes)?;
+        let (again, _, is_lossy) = known.encode(&content);
+        let is_exact = !is_lossy && *again == *bytes;
+        is_exact.then(|| Self::split(&content, false, Encoding::Named(known)))
+    }
+
+    /// Returns the text of a file that was read as latin-1 because it is no UTF-8, and its format, in
+    /// this encoding of its buffer.
+    pub fn reread(self, text: &Text, encoding: Encoding) -> Option<(Format, Text)> {
+        match (self.encoding, encoding) {
+            (Encoding::Latin1, Encoding::Named(known)) => {
+                Self::decode_as(&self.encode(text).ok()?, known)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the format and the lines of a decoded file.
+    fn split(content: &str, bom: bool, encoding: Encoding) -> (Format, Text) {
         let ends = content.matches('\n').count();
         let line_end = if ends > 0 && content.matches("\r\n").count() == ends {
             LineEnd::CrLf
@@ -145,10 +211,17 @@ impl Format {
         };
         let text = match line_end {
             LineEnd::CrLf => Text::from_text(&content.replace("\r\n", "\n")),
-            _ => Text::from_text(&content),
+            _ => Text::from_text(content),
         };
         (format, text)
     }
+}
+
+/// Returns the first character that an encoding lacks.
+fn first_lacking(known: &'static encoding_rs::Encoding, text: &str) -> char {
+    let mut buffer = [0; 4];
+    let mut is_lacking = |c: &char| known.encode(c.encode_utf8(&mut buffer)).2;
+    text.chars().find(|c| is_lacking(c)).unwrap_or('\u{fffd}')
 }
 
 #[cfg(test)]
@@ -171,6 +244,52 @@ mod tests {
         check_bytes(b"\xef\xbb\xbfa\n");
         check_bytes(b"caf\xe9\n");
         check_bytes(b"\n");
+    }
+
+    #[test]
+    fn an_encoding_has_the_name_that_neovim_gives_it() {
+        let gbk = Encoding::Named(encoding_rs::GBK);
+        for (name, want) in [
+            ("", Encoding::Utf8),
+            ("utf-8", Encoding::Utf8),
+            ("latin1", Encoding::Latin1),
+            ("cp936", gbk),
+            ("euc-cn", gbk),
+            ("sjis", Encoding::Named(encoding_rs::SHIFT_JIS)),
+            ("cp932", Encoding::Named(encoding_rs::SHIFT_JIS)),
+            ("euc-jp", Encoding::Named(encoding_rs::EUC_JP)),
+            ("cp949", Encoding::Named(encoding_rs::EUC_KR)),
+            ("big5", Encoding::Named(encoding_rs::BIG5)),
+            ("koi8-r", Encoding::Named(encoding_rs::KOI8_R)),
+            ("cp1251", Encoding::Named(encoding_rs::WINDOWS_1251)),
+            ("cp1252", Encoding::Named(encoding_rs::WINDOWS_1252)),
+            ("iso-8859-2", Encoding::Named(encoding_rs::ISO_8859_2)),
+            ("ascii", Encoding::Other),
+            ("utf-16le", Encoding::Other),
+            ("cp437", Encoding::Other),
+            ("hz", Encoding::Other),
+        ] {
+            assert_eq!(Encoding::of_neovim(name), want, "{name}");
+            let again = want.name().map(|name| Encoding::of_neovim(&name));
+            assert_eq!(again.unwrap_or(want), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_in_the_encoding_of_its_buffer() {
+        let gbk = Encoding::of_neovim("cp936");
+        let bytes = b"\xc4\xe3\xba\xc3\r\nab\r\n";
+        let (raw, text) = Format::decode(bytes);
+        let (format, text) = raw.reread(&text, gbk).expect("it is GBK");
+        assert_eq!(text, Text::from_lines(["你好", "ab"]));
+        assert_eq!((format.encoding, format.line_end), (gbk, LineEnd::CrLf));
+        assert_eq!(format.encode(&text).as_deref(), Ok(bytes.as_slice()));
+        assert_eq!(format.encode(&Text::from_lines(["你", "é😀"])), Err('😀'));
+        // Neither what is no GBK, nor UTF-8.
+        for bytes in [&b"a\xff\n"[..], b"\x81\x20\xff\n", "你好\n".as_bytes()] {
+            let (raw, text) = Format::decode(bytes);
+            assert_eq!(raw.reread(&text, gbk), None, "{bytes:?}");
+        }
     }
 
     #[test]

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::event::{BufState, DiskFile, DiskText, Stamp};
 use crate::spine::ids::BufId;
-use crate::spine::project::FileState;
 use crate::text::format::{Encoding, LineEnd};
 use crate::text::{LineEdit, Text};
 
@@ -66,12 +65,14 @@ impl Document {
         }
     }
 
-    /// Returns whether this is the text of a file as Neovim alone reads it.
-    pub fn decodes(&self, file: &FileState, text: &Text) -> bool {
-        let is_this = self.stamp.is_none() || self.stamp == file.stamp;
-        self.state.format.encoding == Encoding::Other
-            && self.saved.as_ref() == Some(text)
-            && is_this
+    /// Returns the buffer's encoding, if it reads files as Neovim does.
+    pub fn encoding(&self) -> Encoding {
+        let format = self.state.format;
+        let text = self.saved.as_ref().unwrap_or(&self.text);
+        match format.encoding {
+            Encoding::Named(_) if format.encode(text).is_err() => Encoding::Other,
+            encoding => encoding,
+        }
     }
 
     /// Returns a file on disk as a buffer like this one reads it. The buffer's format settles what

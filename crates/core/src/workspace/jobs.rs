@@ -48,7 +48,7 @@ impl Workspace {
     pub(crate) fn disk_was_read(
         &mut self,
         token: Token<reply::DiskRead>,
-        result: Result<DiskFile, ReadError>,
+        mut result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) -> Option<Result<DiskFile, ReadError>> {
         if let Ok(disk) = &result
@@ -58,6 +58,14 @@ impl Workspace {
             let path = disk.real.clone();
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
             return None;
+        }
+        if let Ok(DiskFile {
+            real,
+            content: Some(content),
+            ..
+        }) = &mut result
+        {
+            self.read_as_known(real, content);
         }
         match self.jobs.reads.take(token) {
             Some(ReadJob::Operation(lane)) => self.file_was_read(lane, result, fx),

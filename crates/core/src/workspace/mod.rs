@@ -5,6 +5,7 @@
 
 pub(crate) mod changes;
 pub mod documents;
+mod encodings;
 pub mod event;
 pub mod feedback;
 pub(crate) mod fileops;

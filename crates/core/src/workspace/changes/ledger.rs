@@ -133,11 +133,7 @@ impl Workspace {
         };
         if let (Some(session), true, false) = (*by, is_agents, is_known) {
             let origin = change.before.clone();
-            let is_decoded = document.decodes(&origin, &text);
-            let review = self.reviews.begin(&path, &real, session, &text, origin);
-            if is_decoded {
-                review.was_decoded(&text);
-            }
+            self.reviews.begin(&path, &real, session, &text, origin);
         }
         if let Some(review) = self.reviews.get_mut(&path) {
             match (by, content) {

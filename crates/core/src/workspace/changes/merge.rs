@@ -230,8 +230,14 @@ pub fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text
         return Ok(document.saved.clone());
     }
     let now = document.reads(content);
-    let encoding = document.state.format.encoding;
-    if encoding == now.format.encoding || encoding != Encoding::Other {
+    let (encoding, found) = (document.state.format.encoding, now.format.encoding);
+    // What is no UTF-8 is read as latin-1.
+    let is_known = match encoding {
+        Encoding::Utf8 | Encoding::Latin1 => true,
+        Encoding::Named(_) => found != Encoding::Latin1,
+        Encoding::Other => found == encoding,
+    };
+    if is_known {
         return Ok(Some(now.text));
     }
     match document.stamp {

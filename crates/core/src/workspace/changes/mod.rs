@@ -165,7 +165,10 @@ impl Workspace {
     }
 
     /// Queues each change on disk behind the operations on its file.
-    pub(crate) fn disk_changed(&mut self, changes: Vec<FileChange>, fx: &mut Effects) {
+    pub(crate) fn disk_changed(&mut self, mut changes: Vec<FileChange>, fx: &mut Effects) {
+        for change in &mut changes {
+            self.change_as_known(change);
+        }
         let mut lanes = BTreeMap::new();
         // Before the unreported versions are taken off, which are of one file.
         let halves = |mut change| [self.take_deletion(&mut change), Some(change)];
@@ -269,9 +272,11 @@ impl Workspace {
         if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
             let over = over.as_ref().map(|over| {
                 let (format, text) = Format::decode(&over.bytes);
+                let mut there = DiskText { text, format };
+                there.read_in(document.encoding());
                 FileState {
                     stamp: Some(over.stamp),
-                    ..FileState::of_text(text, format)
+                    ..FileState::of_text(there.text, there.format)
                 }
             });
             self.changes.note_saved(document, over);

@@ -15,9 +15,7 @@ use crate::workspace::Workspace;
 use crate::workspace::changes::{Reapply, TakeIn};
 use crate::workspace::files::{Read, Write};
 use crate::workspace::proposals::PutBack;
-use crate::workspace::reviews::{
-    Aim, Decide, GONE, Moved, NO_TEXT, plan_reread, plan_rest, plan_restore,
-};
+use crate::workspace::reviews::{Aim, Decide, GONE, Moved, NO_TEXT, plan_reread, plan_rest};
 
 /// An intent, and the file it is about.
 #[derive(Debug)]
@@ -188,7 +186,9 @@ impl Intent {
             Intent::Decide(decide) => decide.plan(now),
             Intent::Shift(aim) => aim.plan(now),
             Intent::PutBack(back) => back.plan(now),
-            Intent::Restore { state, .. } => plan_restore(state, now),
+            Intent::Restore { state, .. } => {
+                Plan::Disk(Change::Restore(state.clone()), Landing::Plain)
+            }
             Intent::MoveBack(to) => Plan::Disk(Change::Move(to.clone()), Landing::Plain),
             Intent::Move(moved) => match &moved.to {
                 Some(to) => Plan::Disk(Change::Move(to.clone()), Landing::Plain),
@@ -237,9 +237,6 @@ impl Workspace {
             }
             (Intent::Restore { state, is_reject }, _, Outcome::Written(stamp)) => {
                 self.restored(&path, state.clone(), *is_reject, stamp, fx)
-            }
-            (Intent::Restore { state, is_reject }, _, Outcome::Edited(done)) => {
-                self.restored_by_neovim(&path, state.clone(), *is_reject, done, fx)
             }
             (Intent::Rest, Landing::Rest(state), Outcome::Written(stamp)) => {
                 self.restored(&path, state, true, stamp, fx)

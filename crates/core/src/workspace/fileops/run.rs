@@ -167,9 +167,6 @@ impl Workspace {
 
     fn open_review(&mut self, opens: Option<Box<Opens>>) {
         if let Some(opens) = opens {
-            let document = self.documents.find(&opens.path);
-            let is_decoded =
-                document.is_some_and(|(_, document)| document.decodes(&opens.origin, &opens.base));
             let review = self.reviews.begin(
                 &opens.path,
                 &opens.real,
@@ -177,9 +174,6 @@ impl Workspace {
                 &opens.base,
                 opens.origin,
             );
-            if is_decoded {
-                review.was_decoded(&opens.base);
-            }
             // A write through a link leaves the link.
             if let Some(now) = opens.now.filter(|_| !review.is_replaced_by_link()) {
                 review.now.body = now;

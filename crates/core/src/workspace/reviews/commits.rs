@@ -14,7 +14,13 @@ use crate::workspace::ledger::Which;
 impl Workspace {
     /// Applies new versions of files from the repository.
     pub(crate) fn committed(&mut self, files: Vec<Committed>) {
-        for version in files {
+        for mut version in files {
+            let Committed {
+                path, index, head, ..
+            } = &mut version;
+            for content in [index, head].into_iter().flatten() {
+                self.read_as_known(path, content);
+            }
             let by = self.agent_at(&version.path);
             let name = self.reviews.name_of(&version.path, &version.path);
             if let Some(file) = self.reviews.get_mut(&name)

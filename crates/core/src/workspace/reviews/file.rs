@@ -30,8 +30,6 @@ pub struct FileReview {
     /// The accepted state of the file, restored when all of it is rejected. Its text is the
     /// ledger's base.
     pub origin: FileState,
-    /// The text of `origin` as Neovim reads it, if only Neovim knows the encoding.
-    pub(super) decoded: Option<Text>,
     /// The file as it is now; the text of it is the ledger's.
     pub now: FileState,
     /// The file after this client set its mode, until that change is reported.
@@ -83,7 +81,6 @@ impl FileReview {
             real: real.to_owned(),
             now: origin.clone(),
             origin,
-            decoded: None,
             restored: None,
             from: None,
             repository: None,
@@ -107,7 +104,6 @@ impl FileReview {
         let mode = origin.mode.or(self.now.mode);
         self.origin = FileState { mode, ..origin };
         self.now = self.origin.clone();
-        self.decoded = None;
         self.from = None;
         self.away = None;
         self.ledger.begin();

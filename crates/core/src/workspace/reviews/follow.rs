@@ -52,6 +52,7 @@ impl Workspace {
         let (path, real) = (document.path.clone(), document.real.clone());
         self.tracked.note(&real);
         let (text, stamp) = (document.text.clone(), document.stamp);
+        let encoding = document.encoding();
         let is_saved_known = document.saved.is_some();
         let is_new = document.stamp.is_none() && text.is_empty();
         let state = match is_new {
@@ -72,6 +73,9 @@ impl Workspace {
         let name = self.reviews.name_of(&path, &real);
         self.reviews.rename(&name, &path);
         self.fileops.review_renamed(&name, &path);
+        if let Some(review) = self.reviews.get_mut(&path) {
+            review.read_in(encoding);
+        }
         let by = self.writer_of(&real, stamp);
         let how = match self.reviews.get(&path) {
             Some(_) => How::Listed,
@@ -202,9 +206,6 @@ impl Workspace {
             if let Some(saved) = document.saved {
                 let by = self.writer_of(&document.real, document.stamp);
                 self.buffer_has(&document.path, saved, by.is_some());
-            }
-            if let Some(review) = self.reviews.get_mut(&document.path) {
-                review.loses_encoding();
             }
             self.file_has_no_buffer(document.path, fx);
         }

@@ -227,7 +227,7 @@ impl Workspace {
         if let KeptNow::Link(to) = kept.now.clone() {
             return self.restore_linked(session, kept, to);
         }
-        let disk = match result {
+        let mut disk = match result {
             Ok(disk) => disk,
             Err(ReadError::Folder(_)) => DiskFile::missing(&kept.path),
             Err(ReadError::Failed(why)) => {
@@ -240,6 +240,9 @@ impl Workspace {
                 return false;
             }
         };
+        if let (Some(content), Some(format)) = (&mut disk.content, kept.base.format()) {
+            content.read_in(format.encoding);
+        }
         // The review may continue under another name.
         self.reviews.touch(&kept.path);
         if disk.content.is_none() && kept.now != KeptNow::Missing {
@@ -323,7 +326,7 @@ impl FileReview {
         let base = ledger.base();
         let body = match &self.origin.body {
             Body::Text(content) => Body::Text(DiskText {
-                text: self.undecoded().unwrap_or_else(|| base.clone()),
+                text: base.clone(),
                 format: content.format,
             }),
             body => body.clone(),

@@ -12,6 +12,7 @@ mod keep;
 mod later;
 mod lost;
 mod moving;
+mod reread;
 mod restore;
 mod seen;
 mod shift;
@@ -35,7 +36,7 @@ pub use decide::Decide;
 pub(crate) use decide::{End, GONE, NO_TEXT};
 pub use file::FileReview;
 pub(crate) use moving::{Aim, Moved, Moving};
-pub(crate) use restore::{plan_reread, plan_rest, plan_restore};
+pub(crate) use restore::{plan_reread, plan_rest};
 pub use turns::{Of, Turns};
 
 /// The files agents have changed.

@@ -9,17 +9,14 @@ use std::path::{Path, PathBuf};
 use super::FileReview;
 use super::moving::Moved;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level, Save};
+use crate::spine::effect::{EditorEffect, Effect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, ReviewAction, Stamp};
 use crate::spine::project::{Body, FileState};
 use crate::text::Text;
-use crate::text::diff::diff;
 use crate::text::format::{Encoding, Format};
 use crate::workspace::Workspace;
 use crate::workspace::changes::{DiskMerge, known_on_disk};
-use crate::workspace::fileops::{
-    Author, BufferEdit, Change, FileNow, Intent, Landing, Next, Plan, not_saved,
-};
+use crate::workspace::fileops::{Author, Change, FileNow, Intent, Landing, Next, Plan};
 use crate::workspace::ledger::Which;
 
 /// A step apart from the file's lines.
@@ -67,43 +64,20 @@ impl FileReview {
         }
     }
 
-    /// Notes that this is the text of a new review's `origin` as Neovim alone reads it.
-    pub fn was_decoded(&mut self, text: &Text) {
-        if self.origin.is_latin1() && self.ledger.base() == text {
-            self.decoded = Some(text.clone());
-        }
-    }
-
-    /// Returns the accepted text as latin-1 reads its bytes, if the file is gone and only Neovim
-    /// knows its encoding.
-    pub(super) fn undecoded(&self) -> Option<Text> {
-        let is_base = self.decoded.as_ref() == Some(self.ledger.base());
-        (self.now.is_missing() && is_base)
-            .then(|| self.origin.text())
-            .flatten()
-    }
-
-    /// Goes on without the buffer that knows the encoding of the file.
-    pub(super) fn loses_encoding(&mut self) {
-        if let Some(text) = self.undecoded() {
-            self.decoded = None;
-            self.rebase(text);
-        }
-    }
-
     /// Returns whether the file is empty, and no line comes back when it is rejected.
     fn is_empty(&self) -> bool {
         self.ledger.current().is_empty() && self.ledger.base().is_empty()
     }
 
     /// Returns whether no line can be rejected before the mode and format are: the agent made the
-    /// file read-only, or converted it to latin-1, which lacks a character.
+    /// file read-only, or converted it to an encoding that lacks a character.
     pub(super) fn is_locked(&self) -> bool {
         let is_writable = |state: &FileState| state.mode.map(|mode| mode & 0o222 != 0);
         let is_taken =
             is_writable(&self.origin) == Some(true) && is_writable(&self.now) == Some(false);
         let lacks = |format: Format| {
-            format.encoding == Encoding::Latin1 && format.encode(self.ledger.base()).is_err()
+            let is_limited = matches!(format.encoding, Encoding::Latin1 | Encoding::Named(_));
+            is_limited && format.encode(self.ledger.base()).is_err()
         };
         let is_text = self.origin.is_text() && self.now.is_text();
         (is_taken || self.format().is_some_and(lacks)) && is_text && !self.ledger.hunks().is_empty()
@@ -272,28 +246,6 @@ impl Workspace {
         Next::Done
     }
 
-    /// Goes on after the content was saved from the file's buffer.
-    pub(crate) fn restored_by_neovim(
-        &mut self,
-        path: &Path,
-        state: FileState,
-        is_reject: bool,
-        done: EditDone,
-        fx: &mut Effects,
-    ) -> Next {
-        if let Some(Err(why)) = done.saved {
-            fx.push(notify(Level::Error, not_saved(path, why)));
-            return Next::Done;
-        }
-        let stamp = self.documents.find(path).and_then(|(_, it)| it.stamp);
-        // Neovim has made a new file.
-        let state = FileState {
-            mode: None,
-            ..state
-        };
-        self.restored(path, state, is_reject, stamp, fx)
-    }
-
     /// Updates the buffer, else the ledger, after the content was restored on disk.
     pub(crate) fn restored(
         &mut self,
@@ -351,30 +303,6 @@ impl Workspace {
         }
         Next::Done
     }
-}
-
-/// Plans to restore a state of the file on disk. A deleted text whose bytes only Neovim knows is
-/// saved from its buffer.
-pub(crate) fn plan_restore(state: &FileState, now: FileNow) -> Plan {
-    let text = state
-        .text()
-        .filter(|text| state.is_text() && !text.is_ascii());
-    let is_gone = now.review.is_some_and(|review| review.now.is_missing());
-    if let (Some((buf, document)), Some(text), true) = (now.document, text, is_gone)
-        && document.state.format.encoding == Encoding::Other
-    {
-        let edits = diff(&document.text, &text);
-        return match document.stamp {
-            Some(_) if edits.is_empty() => Plan::Done(Landing::Plain),
-            _ => Plan::Edit {
-                edit: BufferEdit::new(buf, document, edits, Save::Over(None)),
-                author: Author::Decision,
-                opens: None,
-                landing: Landing::Plain,
-            },
-        };
-    }
-    Plan::Disk(Change::Restore(state.clone()), Landing::Plain)
 }
 
 /// Plans to restore the mode and format on disk.

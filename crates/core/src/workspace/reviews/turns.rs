@@ -35,7 +35,7 @@ pub struct TurnReview {
     pub turn: TurnKey,
     pub ledger: Review,
     /// The text before the turn, and what was accepted of it.
-    began: (Text, Text),
+    pub(super) began: (Text, Text),
     /// The file before the turn; its text is the ledger's base.
     pub origin: FileState,
     /// The path before the turn moved the file.

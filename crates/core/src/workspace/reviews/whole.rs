@@ -337,6 +337,7 @@ fn in_words(old: Format, new: Format) -> String {
         let name = |encoding| match encoding {
             Encoding::Utf8 => "UTF-8",
             Encoding::Latin1 => "latin-1",
+            Encoding::Named(known) => known.name(),
             Encoding::Other => "another encoding",
         };
         let (old, new) = (name(old.encoding), name(new.encoding));

@@ -1,0 +1,65 @@
+//! Reads the files of buffers in the encodings of those.
+//!
+//! Invariant: the host reads as latin-1 what is no UTF-8; a file that a buffer or its review has in
+//! another encoding enters this room in that one.
+
+use std::path::Path;
+
+use crate::spine::event::DiskText;
+use crate::spine::project::{Body, FileChange, FileState};
+use crate::text::format::Encoding;
+use crate::workspace::Workspace;
+
+impl DiskText {
+    /// Takes the text in an encoding, if it was read as latin-1 and is in that one.
+    pub fn read_in(&mut self, encoding: Encoding) {
+        if let Some((format, text)) = self.format.reread(&self.text, encoding) {
+            *self = DiskText { text, format };
+        }
+    }
+}
+
+impl FileState {
+    /// Takes a text as [`DiskText::read_in`] does.
+    pub fn read_in(&mut self, encoding: Encoding) {
+        if let Body::Text(content) = &mut self.body {
+            content.read_in(encoding);
+        }
+    }
+}
+
+impl Workspace {
+    /// Takes the text of a file in the encoding of its buffer or of its review.
+    pub(super) fn read_as_known(&self, path: &Path, content: &mut DiskText) {
+        if content.format.encoding != Encoding::Latin1 {
+            return;
+        }
+        if let Some((_, document)) = self.documents.find(path) {
+            content.read_in(document.encoding());
+        }
+        let review = self.reviews.get(&self.reviews.name_of(path, path));
+        let states = review
+            .into_iter()
+            .flat_map(|file| [&file.now, &file.origin]);
+        for format in states.filter_map(FileState::format) {
+            content.read_in(format.encoding);
+        }
+    }
+
+    /// Takes the texts of a change on disk as [`Workspace::read_as_known`] does.
+    pub(super) fn change_as_known(&self, change: &mut FileChange) {
+        let FileChange {
+            path,
+            from,
+            before,
+            after,
+        } = change;
+        for state in [before, after] {
+            if let Body::Text(content) = &mut state.body {
+                for path in std::iter::once(&*path).chain(&*from) {
+                    self.read_as_known(path, content);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Open buffers whose files are neither UTF-8 nor latin-1.
+
+use std::rc::Rc;
+
+use serde_json::{Value as Json, json};
+
+use super::super::files::{check_bytes, hunks, open, turn, wait_hunks, wait_lines};
+use super::{Door, check_silent, options, save};
+use crate::harness::{Nvim, Project};
+
+/// 'fileencodings' under which a file of these bytes is read in their encoding, and its first line.
+const ENCODINGS: [(&str, &[u8], &str); 4] = [
+    ("gbk", b"\xc4\xe3\xba\xc3", "你好"),
+    ("euc-jp", b"\xc6\xfc\xcb\xdc", "日本"),
+    ("sjis", b"\x93\xfa\x96\x7b", "日本"),
+    ("koi8-r", b"\xc4\xc1", "да"),
+];
+
+/// Replaces the second line, and adds the first one at the end.
+const CHANGE: &str =
+    "sed -n 1p a.txt > first; sed -i s/two/TWO/ a.txt; cat first >> a.txt; rm first";
+
+fn content(first: &[u8], rest: &str) -> Vec<u8> {
+    [first, b"\n", rest.as_bytes()].concat()
+}
+
+fn read_as(nvim: &Nvim, encoding: &str) {
+    nvim.cmd(&format!("set fileencodings=utf-8,{encoding} | edit"));
+}
+
+fn changed(first: &str) -> Json {
+    json!([
+        [1, ["two"], ["TWO"], "pending"],
+        [3, [], [first], "pending"]
+    ])
+}
+
+#[track_caller]
+fn wait_bytes(nvim: &Nvim, bytes: &[u8]) {
+    let path = nvim.project.path("a.txt");
+    nvim.wait("these bytes", || {
+        std::fs::read(&path).is_ok_and(|there| there == bytes)
+    });
+}
+
+#[test]
+fn a_change_is_reviewed_in_the_encoding_of_its_buffer() {
+    for (encoding, first, line) in ENCODINGS {
+        let before = content(first, "two\n3\n");
+        let door = Door::of(Project::new(), &before, CHANGE);
+        let nvim = &door.nvim;
+        read_as(nvim, encoding);
+        let name = options(nvim)[4].clone();
+        turn(nvim);
+        wait_lines(nvim, &[line, "TWO", "3", line]);
+        wait_hunks(nvim, changed(line));
+        nvim.cmd("2 | Acp accept hunk");
+        wait_hunks(nvim, json!([[3, [], [line], "pending"]]));
+        nvim.cmd("Acp reject all");
+        wait_lines(nvim, &[line, "TWO", "3"]);
+        wait_bytes(nvim, &content(first, "TWO\n3\n"));
+        wait_hunks(nvim, json!([]));
+        nvim.cmd("Acp undo");
+        wait_lines(nvim, &[line, "TWO", "3", line]);
+        wait_hunks(nvim, json!([[3, [], [line], "pending"]]));
+        nvim.keys("Gox<Esc>");
+        save(nvim, "write");
+        check_bytes(
+            nvim,
+            "a.txt",
+            [&content(first, "TWO\n3\n")[..], first, b"\nx\n"].concat(),
+        );
+        assert_eq!(options(nvim), json!([false, "unix", true, false, name]));
+        check_silent(nvim);
+        door.nvim.quit();
+    }
+}
+
+#[test]
+fn unsaved_lines_and_the_agents_are_merged_in_any_encoding() {
+    let first = b"\xc4\xe3\xba\xc3";
+    let door = Door::of(Project::new(), content(first, "two\n3\n"), CHANGE);
+    let nvim = &door.nvim;
+    read_as(nvim, "gbk");
+    nvim.keys("ggO世界<Esc>");
+    turn(nvim);
+    wait_lines(nvim, &["世界", "你好", "TWO", "3", "你好"]);
+    assert_eq!(options(nvim)[0], true);
+    save(nvim, "write");
+    let own = b"\xca\xc0\xbd\xe7\n".as_slice();
+    check_bytes(
+        nvim,
+        "a.txt",
+        [own, &content(first, "TWO\n3\n"), first, b"\n"].concat(),
+    );
+    nvim.cmd("Acp reject all");
+    wait_bytes(nvim, &[own, &content(first, "two\n3\n")].concat());
+    door.nvim.quit();
+}
+
+#[test]
+fn a_review_keeps_its_encoding_without_its_buffer() {
+    for (encoding, first, line) in ENCODINGS {
+        for is_next in [false, true] {
+            let before = content(first, "two\n3\n");
+            let door = Door::of(Project::new(), &before, CHANGE);
+            let mut nvim = door.nvim;
+            read_as(&nvim, encoding);
+            turn(&nvim);
+            wait_hunks(&nvim, changed(line));
+            if is_next {
+                let project = Rc::clone(&nvim.project);
+                nvim.quit();
+                nvim = Nvim::start(project);
+                open(&nvim);
+            } else {
+                nvim.cmd("bwipeout a.txt");
+            }
+            wait_hunks(&nvim, changed(line));
+            nvim.cmd("Acp reject all");
+            wait_bytes(&nvim, &before);
+            wait_hunks(&nvim, json!([]));
+            nvim.quit();
+        }
+    }
+}
+
+#[test]
+fn a_review_takes_the_encoding_of_a_buffer_that_is_loaded_later() {
+    for (encoding, first, line) in ENCODINGS {
+        let before = content(first, "two\n3\n");
+        let door = Door::of(Project::new(), &before, CHANGE);
+        let nvim = &door.nvim;
+        nvim.cmd("bwipeout a.txt");
+        turn(nvim);
+        nvim.wait("the change", || hunks(nvim) != json!([]));
+        nvim.cmd(&format!("set fileencodings=utf-8,{encoding} | edit a.txt"));
+        wait_lines(nvim, &[line, "TWO", "3", line]);
+        wait_hunks(nvim, changed(line));
+        nvim.cmd("4 | Acp reject hunk");
+        wait_bytes(nvim, &content(first, "TWO\n3\n"));
+        nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
+        wait_bytes(nvim, &before);
+        door.nvim.quit();
+    }
+}
+
+#[test]
+fn a_file_that_the_agent_converts_to_utf_8_is_brought_back_in_its_encoding() {
+    let before = content(b"\xc4\xe3\xba\xc3", "two\n");
+    let command = "printf '你好\\nTWO\\n' > a.txt";
+    let door = Door::of(Project::new(), &before, command);
+    let nvim = &door.nvim;
+    read_as(nvim, "gbk");
+    turn(nvim);
+    wait_lines(nvim, &["你好", "TWO"]);
+    wait_hunks(nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+    assert_eq!(options(nvim)[4], "utf-8");
+    nvim.cmd("Acp reject all");
+    wait_bytes(nvim, &before);
+    wait_lines(nvim, &["你好", "two"]);
+    nvim.wait("the encoding", || options(nvim)[4] == "cp936");
+    check_silent(nvim);
+    door.nvim.quit();
+}
+
+#[test]
+fn a_change_in_an_encoding_without_review_is_told() {
+    let before = b"\x81\x82\ntwo\n";
+    let door = Door::of(Project::new(), before, "sed -i s/two/TWO/ a.txt");
+    let nvim = &door.nvim;
+    nvim.cmd("set noautoread fileencodings=utf-8,cp437 | edit");
+    turn(nvim);
+    nvim.wait_text("The agent changed a.txt: no review in its encoding; `:edit` shows it.");
+    wait_lines(nvim, &["üé", "two"]);
+    wait_hunks(nvim, json!([]));
+    nvim.cmd("edit");
+    wait_lines(nvim, &["üé", "TWO"]);
+    nvim.keys("Gox<Esc>");
+    save(nvim, "write");
+    check_bytes(nvim, "a.txt", b"\x81\x82\nTWO\nx\n");
+    door.nvim.quit();
+}
