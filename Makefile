@@ -92,8 +92,8 @@ lives:
 		INSTA_UPDATE=no PROPTEST_CASES=2000 cargo test -q --workspace --lib -- props:: random:: || exit 1; \
 	done
 
-# The end-to-end tests while other processes keep the processors and the disk busy; all rounds must
-# pass. `make soak ROUNDS=5 FILTER=disk_door::` runs some of them.
+# The tests end to end and the host's while other processes keep the processors and the disk busy; all
+# rounds must pass. `make soak ROUNDS=5 FILTER=disk_door::` runs some of them.
 soak: build $(NVIM_READY) sdk-agent
 	@sh tools/soak.sh $(ROUNDS) $(FILTER)
 

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Runs the end-to-end tests so many times on a loaded machine, and prints what failed how often.
+# Runs the tests of processes, files and time so many times on a loaded machine (end to end, and the
+# host's), and prints what failed how often.
 #
 # AT_ONCE runs compete with each other: most of what depends on the order of events shows only then.
 # As many processes as there are cores compute, and one writes to the disk and syncs. What Neovim
 # sends reaches the tests late at random (ACP_TEST_LATE), and so does what the plugin's threads send
-# each other (ACP_TEST_SLOW). FILTER names some of the tests.
+# each other (ACP_TEST_SLOW). FILTER names some of the end-to-end tests.
 #
 #   [AT_ONCE=5] tools/soak.sh ROUNDS [FILTER]
 set -eu
@@ -17,6 +18,7 @@ rm -rf "$logs"
 mkdir -p "$logs"
 
 cargo test -q --test e2e --no-run
+cargo test -q -p acp_host -p acp-agents --no-run
 
 busy=
 stop() {
@@ -41,7 +43,8 @@ export logs filter
 seq "$rounds" | xargs -P "$at_once" -n 1 sh -c '
 	log=$logs/$1.log
 	# shellcheck disable=SC2086 # No filter is no argument.
-	if ACP_TEST_LATE=1 ACP_TEST_SLOW=random INSTA_UPDATE=no cargo test -q --test e2e -- $filter >"$log" 2>&1; then
+	if ACP_TEST_LATE=1 ACP_TEST_SLOW=random INSTA_UPDATE=no cargo test -q --test e2e -- $filter >"$log" 2>&1 &&
+		{ [ "$filter" ] || cargo test -q -p acp_host -p acp-agents >>"$log" 2>&1; }; then
 		echo "round $1: passed"
 	else
 		echo "round $1: FAILED, see $log"
