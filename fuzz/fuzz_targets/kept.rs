@@ -84,6 +84,7 @@ impl Review {
                 Now::Missing => KeptNow::Missing,
                 Now::Link(to) => KeptNow::Link(path(to)),
             },
+            encoding: None,
             offers: self
                 .offers
                 .into_iter()

@@ -146,6 +146,29 @@ fn a_review_takes_the_encoding_of_a_buffer_that_is_loaded_later() {
 }
 
 #[test]
+fn a_new_files_review_keeps_its_encoding_for_the_next_neovim() {
+    let new = b"\xc4\xe3\xba\xc3\ntwo\n";
+    let command = r"printf '\304\343\272\303\ntwo\n' > new.txt";
+    let door = Door::of(Project::new(), "one\n", command);
+    turn(&door.nvim);
+    door.nvim.cmd("set fileencodings=utf-8,gbk | edit new.txt");
+    wait_lines(&door.nvim, &["你好", "two"]);
+    let all = json!([[0, [], ["你好", "two"], "pending"]]);
+    wait_hunks(&door.nvim, all.clone());
+    let project = Rc::clone(&door.nvim.project);
+    door.nvim.quit();
+    let nvim = Nvim::start(project);
+    open(&nvim);
+    wait_hunks(&nvim, all);
+    check_bytes(&nvim, "new.txt", new);
+    nvim.cmd("Acp reject all");
+    wait_hunks(&nvim, json!([]));
+    let path = nvim.project.path("new.txt");
+    nvim.wait("the file to be gone", || !path.exists());
+    nvim.quit();
+}
+
+#[test]
 fn a_file_that_the_agent_converts_to_utf_8_is_brought_back_in_its_encoding() {
     let before = content(b"\xc4\xe3\xba\xc3", "two\n");
     let command = "printf '你好\\nTWO\\n' > a.txt";

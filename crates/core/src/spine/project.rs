@@ -12,6 +12,7 @@ use serde_with::{As, FromInto};
 
 use crate::spine::event::{DiskText, Stamp};
 use crate::text::Text;
+use crate::text::format::Encoding;
 
 /// The largest file whose content is stored, in bytes.
 pub const MAX_KEPT: u64 = 5 << 20;
@@ -106,6 +107,9 @@ pub struct KeptReview {
     /// The agent's lines that are offered in place of the user's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<KeptOffer>,
+    /// The encoding of the file then, if only a buffer has told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
 }
 
 /// Lines of the agent's that are offered in place of some rows of the text under review.

@@ -140,6 +140,7 @@ fn a_kept_review_continues() {
                 KeptNow::File
             },
             offers: Vec::new(),
+            encoding: None,
         };
         let files = vec![
             left(F, base.clone()),
@@ -187,6 +188,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
             mode: Some(0o777),
             now: KeptNow::Link(F.into()),
             offers: Vec::new(),
+            encoding: None,
         }];
         let root = PathBuf::from("/p");
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
@@ -224,6 +226,7 @@ fn is_left(w: &mut World) {
         mode: None,
         now: KeptNow::File,
         offers: Vec::new(),
+        encoding: None,
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());
@@ -347,6 +350,7 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
         mode: None,
         now: KeptNow::File,
         offers: Vec::new(),
+        encoding: None,
     }];
     let root = PathBuf::from("/p");
     w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));

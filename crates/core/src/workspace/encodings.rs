@@ -20,6 +20,12 @@ impl DiskText {
 }
 
 impl FileState {
+    /// Returns the encoding of a text, if only a buffer has told it.
+    pub fn told_encoding(&self) -> Option<Encoding> {
+        let encoding = self.format()?.encoding;
+        matches!(encoding, Encoding::Named(_)).then_some(encoding)
+    }
+
     /// Takes a text as [`DiskText::read_in`] does.
     pub fn read_in(&mut self, encoding: Encoding) {
         if let Body::Text(content) = &mut self.body {

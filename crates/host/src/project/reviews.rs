@@ -305,6 +305,7 @@ impl Keeper {
                     from: change.from,
                     base: change.before,
                     offers: Vec::new(),
+                    encoding: None,
                 };
                 taken.insert(change.path, Record::new(review));
             }
@@ -656,6 +657,7 @@ mod tests {
             mode: None,
             now: KeptNow::File,
             offers: Vec::new(),
+            encoding: None,
         }
     }
 

@@ -240,8 +240,9 @@ impl Workspace {
                 return false;
             }
         };
-        if let (Some(content), Some(format)) = (&mut disk.content, kept.base.format()) {
-            content.read_in(format.encoding);
+        let of_base = kept.base.format().map(|format| format.encoding);
+        if let (Some(content), Some(encoding)) = (&mut disk.content, kept.encoding.or(of_base)) {
+            content.read_in(encoding);
         }
         // The review may continue under another name.
         self.reviews.touch(&kept.path);
@@ -342,6 +343,7 @@ impl FileReview {
             stamp: self.now.stamp,
             mode: self.now.mode,
             now: KeptNow::of(&self.now),
+            encoding: self.now.told_encoding(),
             offers: ledger.offered().into_iter().map(KeptOffer::from).collect(),
         }
     }

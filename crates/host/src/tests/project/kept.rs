@@ -81,6 +81,7 @@ impl Work {
             mode: Some(0o644),
             now: KeptNow::File,
             offers: Vec::new(),
+            encoding: None,
         }
     }
 
@@ -526,6 +527,7 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         mode: None,
         now: KeptNow::File,
         offers: Vec::new(),
+        encoding: None,
     }]);
     let again = old.another();
     let _folder = old.end();
