@@ -83,14 +83,16 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     let (Some(known), Some(there)) = (known(buf), acp_edge::paths::stamp(&path)) else {
         return Ok(());
     };
-    if known == there || buf_state(buf)?.format.encoding == Encoding::Other {
+    let encoding = buf_state(buf)?.format.encoding;
+    if known == there || encoding == Encoding::Other {
         return Ok(());
     }
     let real = acp_edge::paths::resolved(&path);
     if state::is_being_written(&real, there.bytes) {
         return Ok(());
     }
-    if let Some(replaced) = Replaced::read(&path) {
+    let replaced = Replaced::read(&path);
+    if let Some(replaced) = replaced.filter(|replaced| encoding.reads(replaced.bytes())) {
         count_as_written(buf)?;
         set_replaced(buf, Some(replaced));
     }

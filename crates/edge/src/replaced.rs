@@ -41,6 +41,11 @@ impl Replaced {
         (is_whole && is_text).then_some(Self { file, content })
     }
 
+    /// Returns the content that was read.
+    pub fn bytes(&self) -> &[u8] {
+        &self.content.bytes
+    }
+
     /// Returns what the file had; `now` is the file in its place after the save.
     ///
     /// A writer that still had it open may have completed it since. If the save has put another

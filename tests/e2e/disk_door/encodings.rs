@@ -11,8 +11,8 @@ use crate::harness::{Nvim, Project};
 /// 'fileencodings' under which a file of these bytes is read in their encoding, and its first line.
 const ENCODINGS: [(&str, &[u8], &str); 4] = [
     ("gbk", b"\xc4\xe3\xba\xc3", "你好"),
-    ("euc-jp", b"\xc6\xfc\xcb\xdc", "日本"),
-    ("sjis", b"\x93\xfa\x96\x7b", "日本"),
+    ("cp932", b"\x93\xfa\x96\x7b", "日本"),
+    ("cp1251", b"\xe4\xe0", "да"),
     ("koi8-r", b"\xc4\xc1", "да"),
 ];
 
@@ -185,6 +185,38 @@ fn a_file_that_the_agent_converts_to_utf_8_is_brought_back_in_its_encoding() {
     nvim.wait("the encoding", || options(nvim)[4] == "cp936");
     check_silent(nvim);
     door.nvim.quit();
+}
+
+#[test]
+fn bytes_that_are_not_in_the_encoding_of_the_buffer_are_told_and_rejected() {
+    // UTF-8 in GBK, and a character that only a wider encoding has.
+    for command in ["sed -i s/two/二/ a.txt", r"printf '\250\277\n' >> a.txt"] {
+        for is_early in [false, true] {
+            let before = content(b"\xc4\xe3\xba\xc3", "two\n");
+            let mut project = Project::new();
+            if is_early {
+                // The buffer is loaded before the chat.
+                project = project.before("set fileencodings=utf-8,gbk,latin1");
+            }
+            let door = Door::of(project, &before, command);
+            let nvim = &door.nvim;
+            if !is_early {
+                read_as(nvim, "gbk");
+            }
+            turn(nvim);
+            nvim.wait_text("The agent changed a.txt: no review in its encoding");
+            wait_lines(nvim, &["你好", "two"]);
+            assert_eq!(options(nvim)[4], "cp936");
+            nvim.cmd("Acp reject all");
+            wait_bytes(nvim, &before);
+            wait_lines(nvim, &["你好", "two"]);
+            nvim.keys("Gox<Esc>");
+            nvim.cmd("set noautoread");
+            save(nvim, "write!");
+            check_bytes(nvim, "a.txt", [&before[..], b"x\n"].concat());
+            door.nvim.quit();
+        }
+    }
 }
 
 #[test]

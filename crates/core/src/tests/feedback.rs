@@ -133,6 +133,27 @@ fn an_agent_that_knows_of_a_reject_may_write_the_change_again() {
 }
 
 #[test]
+fn a_rejected_change_that_is_written_again_conflicts_with_unsaved_lines_there() {
+    let mut w = changed("a\nb\nc\nd\nE\n");
+    let (buf, scope) = (w.buf(F), row(&w, 4));
+    rejects(&mut w, scope);
+    let edit = LineEdit {
+        start: 4,
+        removed: 1,
+        lines: vec!["the user's".into()],
+    };
+    w.edits(|editor, _, out| editor.types(buf, edit, out));
+    assert_eq!(told(&mut w).len(), 2);
+    let again = json!({ "sessionId": "s1", "path": F, "content": "a\nb\nc\nd\nE\n" });
+    w.asks("2", "fs/write_text_file", &again);
+    w.settle();
+    assert!(w.answer("2").is_err());
+    assert_eq!(w.buffer(F), "a\nb\nc\nd\nthe user's\n");
+    let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
+    assert_eq!(review.ledger.offered()[0].theirs, ["E"]);
+}
+
+#[test]
 fn an_undone_reject_is_not_reported() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     let scope = row(&w, 1);

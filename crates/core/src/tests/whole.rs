@@ -343,29 +343,63 @@ fn an_offer_to_delete_is_withdrawn_when_the_file_is_back() {
 }
 
 #[test]
-fn undo_offers_a_decided_deletion_again() {
-    for action in [ReviewAction::Reject, ReviewAction::Accept] {
+fn lines_that_the_user_has_removed_and_not_saved_are_in_a_deleted_file_that_is_restored() {
+    for (start, removed, left) in [(1, 1, "a\nc\n"), (0, 3, "\n")] {
+        let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+        types(&mut w, start, removed, &[]);
+        shell(&mut w, |disk| disk.removes(F));
+        w.ends_turn("end_turn");
+        check_whole(&w, F, &[Whole::Deleted]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"), "{left:?}");
+        assert_eq!(w.buffer(F), left);
+        let buf = w.buf(F);
+        assert!(w.editor.buffers[&buf].modified, "{left:?}");
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn undo_offers_an_accepted_deletion_again() {
+    let offered = || {
         let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
         types(&mut w, 1, 1, &["typed"]);
         shell(&mut w, |disk| disk.removes(F));
         assert!(w.was_told("/p/f was deleted on disk, and you have changed it"));
         w.ends_turn("end_turn");
-        decide_at(&mut w, action, 0);
+        decide_at(&mut w, ReviewAction::Accept, 0);
         check_settled(&w);
         w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
-        assert_eq!(
-            (disk(&w), w.buffer(F)),
-            (None, "a\ntyped\nc\n".into()),
-            "{action:?}"
-        );
         check_whole(&w, F, &[Whole::Deleted]);
-        if action == ReviewAction::Accept {
-            check_hunks(&w, &[(0, "a typed c", "a typed c")]);
-        }
-        // It is withdrawn as the first one was.
-        shell(&mut w, |disk| disk.put(F, "a\nb\nc\n"));
-        check_settled(&w);
-    }
+        check_hunks(&w, &[(0, "a typed c", "a typed c")]);
+        w
+    };
+    // It is withdrawn as the first one was.
+    let mut w = offered();
+    shell(&mut w, |disk| disk.put(F, "a\nb\nc\n"));
+    check_settled(&w);
+    let mut w = offered();
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"));
+    assert_eq!(w.buffer(F), "a\ntyped\nc\n");
+    check_settled(&w);
+}
+
+#[test]
+fn undo_of_a_rejected_deletion_leaves_the_users_unsaved_lines() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    types(&mut w, 2, 0, &["typed"]);
+    shell(&mut w, |disk| disk.removes(F));
+    w.ends_turn("end_turn");
+    reject(&mut w);
+    assert_eq!(w.buffer(F), "a\nb\ntyped\n");
+    w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+    assert_eq!(w.buffer(F), "typed\n");
+    check_hunks(&w, &[(0, "a b", "")]);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+    reject(&mut w);
+    assert_eq!(w.buffer(F), "a\nb\ntyped\n");
+    check_settled(&w);
 }
 
 #[test]

@@ -39,36 +39,55 @@ pub enum Encoding {
 
 impl Encoding {
     /// Returns the encoding of a buffer with this `'fileencoding'`.
+    ///
+    /// Others that encoding_rs knows have characters that Neovim's iconv reads in another way.
     pub fn of_neovim(name: &str) -> Self {
-        // What Neovim calls differently.
-        let label = match name {
+        let known = match name {
             "" | "utf-8" => return Encoding::Utf8,
             "latin1" => return Encoding::Latin1,
-            "cp936" | "euc-cn" => "gbk",
-            "cp932" => "shift_jis",
-            "cp949" => "euc-kr",
-            "cp950" => "big5",
-            name => name,
+            "cp936" => encoding_rs::GBK,
+            "cp932" => encoding_rs::SHIFT_JIS,
+            "cp949" => encoding_rs::EUC_KR,
+            "gb18030" | "koi8-r" | "cp866" | "cp874" | "cp1250" | "cp1251" | "cp1252"
+            | "cp1253" | "cp1254" | "cp1256" | "cp1257" | "iso-8859-2" | "iso-8859-3"
+            | "iso-8859-4" | "iso-8859-5" | "iso-8859-6" | "iso-8859-7" | "iso-8859-8"
+            | "iso-8859-10" | "iso-8859-13" | "iso-8859-14" | "iso-8859-15" | "iso-8859-16" => {
+                let label = if name == "cp874" { "windows-874" } else { name };
+                match encoding_rs::Encoding::for_label(label.as_bytes()) {
+                    Some(known) => known,
+                    None => return Encoding::Other,
+                }
+            }
+            _ => return Encoding::Other,
         };
-        let known = encoding_rs::Encoding::for_label_no_replacement(label.as_bytes());
-        // There are decoders without an encoder, and names of ASCII.
-        let is_meant = |known: &&'static encoding_rs::Encoding| {
-            let is_ascii = *known == encoding_rs::WINDOWS_1252 && !label.ends_with("1252");
-            known.output_encoding() == *known && *known != encoding_rs::UTF_8 && !is_ascii
-        };
-        known
-            .filter(is_meant)
-            .map_or(Encoding::Other, Encoding::Named)
+        Encoding::Named(known)
+    }
+
+    /// Returns whether a file can be read here in the encoding of its buffer, or as UTF-8.
+    pub fn reads(self, bytes: &[u8]) -> bool {
+        let (format, text) = Format::decode(bytes);
+        match self {
+            Encoding::Utf8 | Encoding::Latin1 => true,
+            Encoding::Named(_) => {
+                format.encoding != Encoding::Latin1 || format.reread(&text, self).is_some()
+            }
+            Encoding::Other => false,
+        }
     }
 
     /// Returns the `'fileencoding'` of a buffer; `None` for one that only Neovim knows.
     pub fn name(self) -> Option<String> {
-        match self {
-            Encoding::Utf8 => Some("utf-8".to_owned()),
-            Encoding::Latin1 => Some("latin1".to_owned()),
-            Encoding::Named(known) => Some(known.name().to_lowercase()),
-            Encoding::Other => None,
-        }
+        let name = match self {
+            Encoding::Utf8 => "utf-8",
+            Encoding::Latin1 => "latin1",
+            Encoding::Named(known) if known == encoding_rs::GBK => "cp936",
+            Encoding::Named(known) if known == encoding_rs::SHIFT_JIS => "cp932",
+            Encoding::Named(known) if known == encoding_rs::EUC_KR => "cp949",
+            Encoding::Named(known) if known == encoding_rs::IBM866 => "cp866",
+            Encoding::Named(known) => known.name(),
+            Encoding::Other => return None,
+        };
+        Some(name.to_lowercase().replace("windows-", "cp"))
     }
 }
 
@@ -145,7 +164,9 @@ impl Format {
                 .map(|c| u8::try_from(c).map_err(|_| c))
                 .collect(),
             Encoding::Named(known) => match known.encode(&wire) {
-                (bytes, _, false) => Ok(bytes.into_owned()),
+                (bytes, _, false) if wire.chars().all(|c| is_shared(known, c)) => {
+                    Ok(bytes.into_owned())
+                }
                 _ => Err(first_lacking(known, &wire)),
             },
             Encoding::Other => Err(wire.chars().next().unwrap_or('\u{fffd}')),
@@ -181,6 +202,7 @@ impl Format {
         let content = known.decode_without_bom_handling_and_without_replacement(bytes)?;
         let (again, _, is_lossy) = known.encode(&content);
         let is_exact = !is_lossy && *again == *bytes;
+        let is_exact = is_exact && content.chars().all(|c| is_shared(known, c));
         is_exact.then(|| Self::split(&content, false, Encoding::Named(known)))
     }
 
@@ -217,10 +239,30 @@ impl Format {
     }
 }
 
+/// Returns whether Neovim's iconv reads and writes a character of an encoding as encoding_rs does: for
+/// bytes without a meaning, that has controls and private characters, and for GBK what GB 18030 has
+/// added.
+fn is_shared(known: &'static encoding_rs::Encoding, c: char) -> bool {
+    let is_made_up = matches!(c, '\u{80}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}');
+    let is_added = matches!(
+        c,
+        '\u{1f9}'
+            | '\u{1e3f}'
+            | '\u{2e80}'..='\u{2eff}'
+            | '\u{2ff0}'..='\u{2fff}'
+            | '\u{303e}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{9fa6}'..='\u{9fff}'
+            | '\u{fe10}'..='\u{fe1f}'
+    );
+    !(is_made_up || is_added && known == encoding_rs::GBK)
+}
+
 /// Returns the first character that an encoding lacks.
 fn first_lacking(known: &'static encoding_rs::Encoding, text: &str) -> char {
     let mut buffer = [0; 4];
-    let mut is_lacking = |c: &char| known.encode(c.encode_utf8(&mut buffer)).2;
+    let mut is_lacking =
+        |c: &char| !is_shared(known, *c) || known.encode(c.encode_utf8(&mut buffer)).2;
     text.chars().find(|c| is_lacking(c)).unwrap_or('\u{fffd}')
 }
 
@@ -254,20 +296,21 @@ mod tests {
             ("utf-8", Encoding::Utf8),
             ("latin1", Encoding::Latin1),
             ("cp936", gbk),
-            ("euc-cn", gbk),
-            ("sjis", Encoding::Named(encoding_rs::SHIFT_JIS)),
+            ("gb18030", Encoding::Named(encoding_rs::GB18030)),
             ("cp932", Encoding::Named(encoding_rs::SHIFT_JIS)),
-            ("euc-jp", Encoding::Named(encoding_rs::EUC_JP)),
             ("cp949", Encoding::Named(encoding_rs::EUC_KR)),
-            ("big5", Encoding::Named(encoding_rs::BIG5)),
             ("koi8-r", Encoding::Named(encoding_rs::KOI8_R)),
+            ("cp866", Encoding::Named(encoding_rs::IBM866)),
+            ("cp874", Encoding::Named(encoding_rs::WINDOWS_874)),
             ("cp1251", Encoding::Named(encoding_rs::WINDOWS_1251)),
             ("cp1252", Encoding::Named(encoding_rs::WINDOWS_1252)),
             ("iso-8859-2", Encoding::Named(encoding_rs::ISO_8859_2)),
-            ("ascii", Encoding::Other),
+            ("iso-8859-16", Encoding::Named(encoding_rs::ISO_8859_16)),
+            ("euc-jp", Encoding::Other),
+            ("sjis", Encoding::Other),
+            ("iso-8859-9", Encoding::Other),
             ("utf-16le", Encoding::Other),
             ("cp437", Encoding::Other),
-            ("hz", Encoding::Other),
         ] {
             assert_eq!(Encoding::of_neovim(name), want, "{name}");
             let again = want.name().map(|name| Encoding::of_neovim(&name));
@@ -286,7 +329,13 @@ mod tests {
         assert_eq!(format.encode(&text).as_deref(), Ok(bytes.as_slice()));
         assert_eq!(format.encode(&Text::from_lines(["你", "é😀"])), Err('😀'));
         // Neither what is no GBK, nor UTF-8.
-        for bytes in [&b"a\xff\n"[..], b"\x81\x20\xff\n", "你好\n".as_bytes()] {
+        let added = b"\xa8\xbf\n"; // Of GB 18030.
+        for bytes in [
+            &b"a\xff\n"[..],
+            b"\x81\x20\xff\n",
+            added,
+            "你好\n".as_bytes(),
+        ] {
             let (raw, text) = Format::decode(bytes);
             assert_eq!(raw.reread(&text, gbk), None, "{bytes:?}");
         }

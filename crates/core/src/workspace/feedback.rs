@@ -174,14 +174,15 @@ impl Rejected {
             && has(base, &hunk.old, &self.old)
     }
 
-    /// Returns the edit of the agent's text that takes the change out, if a hunk is just this change.
+    /// Returns the edit of the agent's text that takes the change out, if a hunk has just its lines.
+    /// The user may have changed those that came back.
     fn taken_out(&self, hunk: &Hunk, base: &Text, agents: &Text) -> Option<LineEdit> {
-        let old = base.to_lines(hunk.old.clone());
-        let is_it = old == self.old && agents.to_lines(hunk.new.clone()) == self.new;
-        is_it.then(|| LineEdit {
+        let is_new = agents.to_lines(hunk.new.clone()) == self.new;
+        let is_old = || base.to_lines(hunk.old.clone()) == self.old;
+        (is_new && (!self.new.is_empty() || is_old())).then(|| LineEdit {
             start: hunk.new.start,
             removed: hunk.new.len(),
-            lines: old,
+            lines: self.old.clone(),
         })
     }
 

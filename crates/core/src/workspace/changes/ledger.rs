@@ -133,7 +133,14 @@ impl Workspace {
         };
         if let (Some(session), true, false) = (*by, is_agents, is_known) {
             let origin = change.before.clone();
-            self.reviews.begin(&path, &real, session, &text, origin);
+            let is_new = review.is_none();
+            let review = self.reviews.begin(&path, &real, session, &text, origin);
+            if let (true, true, Some(saved)) =
+                (is_new, change.after.is_missing(), change.before.text())
+            {
+                // The user had removed all lines before.
+                review.file_changed(&saved, &Text::default(), true);
+            }
         }
         if let Some(review) = self.reviews.get_mut(&path) {
             match (by, content) {

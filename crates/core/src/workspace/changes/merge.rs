@@ -9,7 +9,7 @@ use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, EditDone, SaveError, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::text::Text;
-use crate::text::diff::{Conflict, Merge, merge};
+use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::text::format::Encoding;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
@@ -78,6 +78,36 @@ impl DiskMerge {
             next_base,
             conflicts,
             over,
+        };
+        (merge, edit)
+    }
+
+    /// Gives a buffer this text, in which unsaved lines are beside those of a file that is back:
+    /// `theirs` is the text of `disk`.
+    pub fn plan_beside(
+        buf: BufId,
+        document: &Document,
+        disk: DiskFile,
+        theirs: Text,
+        text: &Text,
+    ) -> (Self, BufferEdit) {
+        let format = disk.content.as_ref().map(|content| document.reads(content));
+        let save = Save::Merged {
+            stamp: disk.stamp,
+            is_clean: false,
+            format: format.map_or(document.state.format, |content| content.format),
+        };
+        let edit = BufferEdit::new(buf, document, diff(&document.text, text), save);
+        let merge = Self {
+            buf,
+            disk,
+            by: None,
+            base: Text::default(),
+            ours: document.text.clone(),
+            next_base: theirs.clone(),
+            theirs,
+            conflicts: Vec::new(),
+            over: document.stamp,
         };
         (merge, edit)
     }
@@ -240,11 +270,11 @@ pub fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text
     if is_known {
         return Ok(Some(now.text));
     }
-    match document.stamp {
-        Some(_) => Err(
+    match (document.stamp, encoding) {
+        (None, Encoding::Other) => Ok(document.saved.clone()),
+        _ => Err(
             "another program has changed it on disk, in an encoding that only the editor \
              reads; ask the user to load it again",
         ),
-        None => Ok(document.saved.clone()),
     }
 }

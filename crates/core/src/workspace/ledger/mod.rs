@@ -175,15 +175,16 @@ impl Review {
         self.settle(Cause::Whole);
     }
 
-    /// Changes the accepted text, here and of the file, as from the first text to the second.
-    pub fn shift_base(&mut self, from: &Text, to: &Text) {
+    /// Changes the accepted text as from the first text to the second, and so that of the file under
+    /// unsaved lines.
+    pub fn shift_base(&mut self, (from, to): &(Text, Text), of_file: &(Text, Text)) {
         let mut base = self.track.base.clone();
         base.apply_all(&merge(from, &base, to).edits);
         if base != self.track.base {
             self.rebase(base);
         }
         if let Some(under) = &mut self.under {
-            under.shift_base(from, to);
+            under.shift_base(of_file);
         }
     }
 

@@ -40,9 +40,9 @@ impl Under {
         }
     }
 
-    /// Changes the accepted text as it was changed in the buffer.
-    pub fn shift_base(&mut self, from: &Text, to: &Text) {
-        self.review.shift_base(from, to);
+    /// Changes the accepted text as from the first text to the second.
+    pub fn shift_base(&mut self, base: &(Text, Text)) {
+        self.review.shift_base(base, base);
     }
 
     /// Accepts the hunks that were accepted in the buffer.
@@ -56,7 +56,9 @@ impl Review {
     /// Notes that a change of the file was merged into the buffer: the agent's or another program's,
     /// from the text that the buffer had of the file to the one that it has now.
     pub fn file_changed(&mut self, saved: &Text, now: &Text, is_agents: bool) {
-        if self.track.current == *now {
+        let is_same = self.track.current == *now;
+        // If the file is gone, what the user has removed and not saved was in it.
+        if is_same && !(is_agents && now.is_empty()) {
             self.note_saved();
             return;
         }
@@ -71,7 +73,8 @@ impl Review {
             }
             under.review.others_wrote(now.clone());
         }
-        self.under = Some(under);
+        let is_other = !is_same || under.review.track.base != self.track.base;
+        self.under = is_other.then_some(under);
     }
 
     /// Notes that the buffer has no unsaved lines; returns whether they kept the two apart.

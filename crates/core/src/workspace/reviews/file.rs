@@ -147,9 +147,10 @@ impl FileReview {
         self.ledger.rebase(base);
     }
 
-    /// Changes the accepted text as from the first text to the second.
-    pub(super) fn shift_base(&mut self, from: &Text, to: &Text) {
-        self.ledger.shift_base(from, to);
+    /// Changes the accepted text as from the first text to the second, and so that of the file under
+    /// unsaved lines.
+    pub(super) fn shift_base(&mut self, base: &(Text, Text), of_file: &(Text, Text)) {
+        self.ledger.shift_base(base, of_file);
     }
 
     /// Attributes the difference between `origin` and `taken`, the review's first text, to the

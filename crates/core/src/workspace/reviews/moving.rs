@@ -35,6 +35,8 @@ pub(crate) struct Moved {
     /// The agent's own version of the text before.
     pub alone: Text,
     pub base: (Text, Text),
+    /// The base of the file under unsaved lines.
+    pub file_base: (Text, Text),
     /// The agent's lines of the conflicts that were decided, in rows of the text before.
     pub offers: Vec<Conflict>,
     /// The state of the file as a whole before and after, if it changes.
@@ -51,12 +53,14 @@ impl Moved {
     /// Starts the record of a decision's effect on a file.
     pub fn before(path: &Path, review: &FileReview) -> Self {
         let (text, base) = (review.ledger.current(), review.ledger.base());
+        let file_base = review.ledger.of_file().base();
         Self {
             turn: None,
             path: path.to_owned(),
             text: (text.clone(), text.clone()),
             alone: review.ledger.alone().clone(),
             base: (base.clone(), base.clone()),
+            file_base: (file_base.clone(), file_base.clone()),
             offers: Vec::new(),
             whole: None,
             origin: (review.origin.clone(), review.origin.clone()),
@@ -69,6 +73,7 @@ impl Moved {
     pub fn after(mut self, review: &FileReview, text: &Text, is_deleted: bool) -> Self {
         self.text.1.clone_from(text);
         self.base.1.clone_from(review.ledger.base());
+        self.file_base.1.clone_from(review.ledger.of_file().base());
         self.origin.1.clone_from(&review.origin);
         self.from.1.clone_from(&review.from);
         self.whole = is_deleted.then(|| (review.now.clone(), FileState::missing()));
@@ -78,7 +83,12 @@ impl Moved {
     /// Records that the whole file gets its earlier state.
     pub fn restored(path: &Path, review: &FileReview, state: &FileState) -> Self {
         let mut moved = Self::before(path, review);
-        moved.text.1 = state.text().unwrap_or_default();
+        let text = state.text().unwrap_or_default();
+        // Unsaved lines stay beside it.
+        moved.text.1 = match text == moved.file_base.0 && !state.is_missing() {
+            true => moved.base.0.clone(),
+            false => text,
+        };
         moved.whole = Some((review.now.clone(), state.clone()));
         moved
     }
@@ -193,6 +203,7 @@ impl FileReview {
                         text: (current, plan.after),
                         alone: self.ledger.alone().clone(),
                         base: (base, after),
+                        file_base: Default::default(),
                         offers: Vec::new(),
                         origin: match &plan.whole {
                             // It was accepted, and so is its replacement.
@@ -226,11 +237,9 @@ impl FileReview {
                 let mut new_base = base.clone();
                 new_base.apply_all(&bases.edits);
                 let whole = moved.whole.as_ref();
-                let file = self.ledger.of_file();
                 let whole = whole.filter(|(before, now)| {
                     // A file with other authors' changes is not deleted.
-                    let is_same = after.is_empty() || now.text().as_ref() == Some(file.current());
-                    self.now.is_like(now) && (!before.is_missing() || is_same)
+                    self.now.is_like(now) && (!before.is_missing() || after.is_empty())
                 });
                 let back = moved.to.as_ref().map(|_| moved.path.clone());
                 let since = diff(&moved.text.0, &after);
@@ -249,6 +258,7 @@ impl FileReview {
                         text: (current, after),
                         alone: self.ledger.alone().clone(),
                         base: (base, new_base),
+                        file_base: (moved.file_base.1.clone(), moved.file_base.0.clone()),
                         offers: Vec::new(),
                         to: back.filter(|back| back != path),
                         from: (moved.from.1.clone(), moved.from.0.clone()),

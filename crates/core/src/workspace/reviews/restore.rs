@@ -41,7 +41,8 @@ impl FileReview {
             (Body::Missing, Body::Text(_)) if self.is_empty() => {
                 Some(WholeStep::Restore(FileState::missing()))
             }
-            (Body::Missing, _) | (Body::Text(_), Body::Text(_)) => None,
+            (Body::Missing, _) => None,
+            (Body::Text(_), Body::Text(_)) if !self.is_unread() => None,
             (_, Body::Unreadable(_)) => None,
             (Body::Unreadable(_), _) if self.is_of_unknown() => Some(WholeStep::Lost),
             (Body::Unreadable(_), _) => None,
@@ -50,8 +51,10 @@ impl FileReview {
             }
             (Body::Text(content), _) => {
                 // The user's unsaved lines stay unsaved.
-                let text = self.ledger.of_file().base().clone();
-                let format = content.format;
+                let (base, format) = (self.ledger.of_file().base(), content.format);
+                // Neovim may have loaded it in another encoding.
+                let is_other = format.encode(base).is_err();
+                let text = if is_other { &content.text } else { base }.clone();
                 Some(WholeStep::Restore(FileState {
                     body: Body::Text(DiskText { text, format }),
                     ..self.origin.clone()
@@ -62,6 +65,11 @@ impl FileReview {
                 is_other.then(|| WholeStep::Restore(self.origin.clone()))
             }
         }
+    }
+
+    /// Returns whether what is in the file is not in the encoding of its lines.
+    fn is_unread(&self) -> bool {
+        self.origin.told_encoding().is_some() && self.now.is_latin1()
     }
 
     /// Returns whether the file is empty, and no line comes back when it is rejected.
@@ -322,9 +330,17 @@ pub(crate) fn plan_reread(now: FileNow) -> Plan {
     let Ok(theirs) = known_on_disk(document, &disk) else {
         return Plan::Done(Landing::Plain);
     };
+    let theirs = theirs.unwrap_or_default();
+    let ledger = now.review.map(|review| &review.ledger);
+    let beside = ledger.filter(|ledger| {
+        let (base, of_file) = (ledger.base(), ledger.of_file());
+        *base != theirs && *of_file.base() == theirs && of_file.current().is_empty()
+    });
     let base = document.saved.as_ref().unwrap_or(&document.text).clone();
-    let texts = (base, theirs.unwrap_or_default());
-    let (merge, edit) = DiskMerge::plan(buf, document, disk, texts, None);
+    let (merge, edit) = match beside {
+        Some(ledger) => DiskMerge::plan_beside(buf, document, disk, theirs, ledger.base()),
+        None => DiskMerge::plan(buf, document, disk, (base, theirs), None),
+    };
     Plan::Edit {
         edit,
         author: Author::Decision,

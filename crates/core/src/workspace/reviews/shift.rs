@@ -33,8 +33,7 @@ impl Aim {
             Some(_) if moving.edits.is_empty() => Plan::Done(Landing::Shifted(Box::new(moving))),
             Some((buf, document)) => {
                 let save = match document.stamp {
-                    _ if moving.is_deleted() && moving.moved.text.1.is_empty() => Save::Deleted,
-                    _ if moving.is_deleted() => Save::No,
+                    _ if moving.is_deleted() => Save::Deleted,
                     _ if moving.is_made() => Save::Over(None),
                     stamp => Save::OverIfClean(stamp),
                 };
@@ -174,7 +173,7 @@ impl Workspace {
             review.agent_is_back(&moved.text.0, &agents);
         }
         // Keeps changes made by save hooks or other programs during the move.
-        review.shift_base(&moved.base.0, &moved.base.1);
+        review.shift_base(&moved.base, &moved.file_base);
         if moved.origin.0 != moved.origin.1 && review.origin.is_like(&moved.origin.0) {
             review.origin = moved.origin.1.clone();
         }
