@@ -236,3 +236,71 @@ fn a_change_in_an_encoding_without_review_is_told() {
     check_bytes(nvim, "a.txt", b"\x81\x82\nTWO\nx\n");
     door.nvim.quit();
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_read_of_an_encoding_is_what_neovim_reads() {
+    use acp_core::text::format::{Encoding, Format};
+
+    const ONE: [&str; 18] = [
+        "koi8-r",
+        "cp866",
+        "cp874",
+        "cp1250",
+        "cp1251",
+        "cp1252",
+        "cp1253",
+        "cp1254",
+        "cp1256",
+        "cp1257",
+        "iso-8859-2",
+        "iso-8859-4",
+        "iso-8859-5",
+        "iso-8859-7",
+        "iso-8859-8",
+        "iso-8859-10",
+        "iso-8859-15",
+        "iso-8859-16",
+    ];
+    const TWO: [&str; 4] = ["cp936", "gb18030", "cp932", "cp949"];
+    let door = Door::of(Project::new(), "one\n", "true");
+    for name in ONE.into_iter().chain(TWO) {
+        let encoding = Encoding::of_neovim(name);
+        let rows = if TWO.contains(&name) {
+            0x30..=0xff_u8
+        } else {
+            0..=0
+        };
+        let bytes = (0x80..=0xff_u8).flat_map(|lead| {
+            let second = rows.clone();
+            second.map(move |second| match second {
+                0 => vec![lead],
+                second => vec![lead, second],
+            })
+        });
+        let mut count = 0;
+        let mut ours: Vec<(String, String)> = Vec::new();
+        for bytes in bytes {
+            let (raw, text) = Format::decode(&bytes);
+            if let Some((_, text)) = raw.reread(&text, encoding) {
+                let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                ours.push((hex, text.to_string().trim_end_matches('\n').to_owned()));
+                count += 1;
+            }
+        }
+        assert!(count > 50, "{name}: {count}");
+        let other = door.nvim.lua(
+            "local name, all = ...
+             for _, one in ipairs(all) do
+               local bytes = one[1]:gsub('..', function(hex) return string.char(tonumber(hex, 16)) end)
+               if vim.iconv(bytes, name, 'utf-8') ~= one[2]
+                 or vim.iconv(one[2], 'utf-8', name) ~= bytes then
+                 return one
+               end
+             end",
+            (name, ours),
+        );
+        assert_eq!(other, Json::Null, "{name}");
+    }
+    door.nvim.quit();
+}
