@@ -242,7 +242,7 @@ impl DiskFile {
 }
 
 /// Identifies a version of a file on disk without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     pub inode: u64,
     pub bytes: u64,

@@ -1,11 +1,12 @@
 //! Postpones reporting of files that are being written, and of removals that may be followed by a
 //! new file at once.
 //!
-//! Invariant: a path is postponed for at most a second, unless its file is shorter than before and
-//! a writer has it open: that file is incomplete, and is reported when it is closed. New and removed
-//! files are postponed together, because they may be a move.
+//! Invariants: a path is postponed for at most a second, and as long again once its file is gone,
+//! unless the file is shorter than before and a writer has it open: that file is incomplete, and is
+//! reported when it is closed. The parts of a move, which stamps tell, are reported by one look, and
+//! so are new and removed files that may be parts of one.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::manifest::Entries;
 use super::scan::FoundFile;
 use crate::quiescence::{Quiescence, Writers};
+use acp_core::spine::event::Stamp;
 
 /// The postponed paths.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ struct PostponedPath {
     gone: Option<Instant>,
     /// When to look again; `None` for a file that is looked at when its writer closes it.
     again: Option<Instant>,
+    /// The file that was there, if it is another than before.
+    came: Option<Stamp>,
 }
 
 #[derive(Debug, Clone)]
@@ -50,11 +54,15 @@ struct Changed {
     gone: Option<Instant>,
     /// Until when it must wait, if it must.
     wait: Option<Instant>,
+    /// When it is not postponed any longer.
+    end: Instant,
+    /// No look has seen it before.
+    is_first: bool,
     /// A writer has it open, and it is shorter than before.
     is_incomplete: bool,
-    /// The inodes of the old and the new file, if they differ.
-    left: Option<u64>,
-    came: Option<u64>,
+    /// The old and the new file, if they are two.
+    left: Option<Stamp>,
+    came: Option<Stamp>,
 }
 
 impl Postponed {
@@ -128,6 +136,7 @@ impl Postponed {
                 since,
                 gone: None,
                 again: Some(now + after),
+                came: None,
             };
             self.held.insert(path.to_owned(), held);
         }
@@ -150,7 +159,7 @@ impl Postponed {
         let Quiescence { after, patience } = self.writers.quiescence();
         let before = std::mem::take(&mut self.held);
         let since = |path: &Path| before.get(path).map_or(now, |held| held.since);
-        let inode = |path: &Path| known.get(path).map(|known| known.stat.inode);
+        let old = |path: &Path| known.get(path).map(|known| known.stat.stamp());
         let mut changed: Vec<Changed> = Vec::new();
         let news: Vec<(&PathBuf, &FoundFile)> = found
             .iter()
@@ -172,38 +181,41 @@ impl Postponed {
                 false if is_shorter => self.writers.wait_full(&spelled, &stamp),
                 false => self.writers.wait(&spelled, &stamp),
             };
-            // A look may come between the two halves of a move: only the next one has both.
-            let is_first = !known.contains_key(path) && !before.contains_key(path);
             let wait = wait.or(is_incomplete.then_some(after));
-            let wait = wait.or(is_first.then_some(Duration::ZERO));
-            let (left, came) = (inode(path), Some(seen.stat.inode));
+            let left = old(path);
+            let is_other = left.is_none_or(|left| left.inode != stamp.inode);
             changed.push(Changed {
                 path: path.clone(),
                 since: since(path),
                 gone: None,
                 wait: wait.map(|wait| now + wait),
+                end: since(path) + patience,
+                is_first: !known.contains_key(path) && !before.contains_key(path),
                 is_incomplete,
-                left: left.filter(|_| left != came),
-                came: came.filter(|_| left != came),
+                left: left.filter(|_| is_other),
+                came: is_other.then_some(stamp),
             });
         }
         for path in gone.iter() {
             // A file that was being written may have been moved just now.
-            let gone = before.get(path).and_then(|held| held.gone).unwrap_or(now);
+            let held = before.get(path);
+            let gone = held.and_then(|held| held.gone).unwrap_or(now);
             changed.push(Changed {
                 path: path.clone(),
                 since: since(path),
                 gone: Some(gone),
                 wait: Some(gone + after).filter(|until| *until > now),
+                end: gone + patience,
+                is_first: false,
                 is_incomplete: false,
-                left: inode(path),
+                left: held.and_then(|held| held.came).or(old(path)),
                 came: None,
             });
         }
-        wait_together(&mut changed, now + after);
+        keep_moves_whole(&mut changed, now, after);
         self.through.clear();
         for it in changed {
-            if it.wait.is_some() && now >= it.since + patience && !it.is_incomplete {
+            if it.wait.is_some() && now >= it.end && !it.is_incomplete {
                 self.writers.note_timed_out(&spelled(&it.path));
             }
             self.pass(it, now);
@@ -214,19 +226,29 @@ impl Postponed {
 
     /// Postpones a path that must wait, and releases all others.
     fn pass(&mut self, it: Changed, now: Instant) {
-        let patience = self.writers.quiescence().patience;
         let Changed {
-            path, since, gone, ..
+            path,
+            since,
+            gone,
+            left,
+            came,
+            ..
         } = it;
         let mut hold = |again| {
-            let held = PostponedPath { since, gone, again };
+            let held = PostponedPath {
+                since,
+                gone,
+                again,
+                // What was moved away is what had come.
+                came: if gone.is_some() { left } else { came },
+            };
             self.held.insert(path.clone(), held);
         };
         match it.wait {
-            Some(wait) if now < since + patience => {
+            Some(wait) if now < it.end => {
                 // The longer it takes, the rarer the looks.
                 let again = wait.max(now + (now - since) / 2);
-                hold(Some(again.min(since + patience)));
+                hold(Some(again.min(it.end)));
             }
             Some(_) if it.is_incomplete => hold(None),
             _ => {
@@ -236,25 +258,80 @@ impl Postponed {
     }
 }
 
-/// If one part of a possible move must wait, makes the other parts wait as well.
-fn wait_together(changed: &mut [Changed], until: Instant) {
-    let left: HashSet<u64> = changed.iter().filter_map(|it| it.left).collect();
-    let came: HashSet<u64> = changed.iter().filter_map(|it| it.came).collect();
-    // A file replaced in place is usually not part of a move.
-    let moves = |it: &Changed| match (it.left, it.came) {
-        (Some(old), Some(new)) => left.contains(&new) || came.contains(&old),
-        (None, None) => false,
-        _ => true,
-    };
-    let moving = || changed.iter().filter(|it| moves(it));
-    let any = moving().any(|it| it.wait.is_some())
-        && moving().any(|it| it.left.is_some())
-        && moving().any(|it| it.came.is_some());
-    if any {
-        for it in changed.iter_mut() {
-            if moves(it) {
-                it.wait.get_or_insert(until);
+impl Changed {
+    /// Returns whether it may be half of a move whose other half has another stamp, or is not seen
+    /// yet.
+    fn is_half(&self) -> bool {
+        self.left.is_some() != self.came.is_some()
+    }
+}
+
+/// Makes the parts of a move wait together, and the halves that may belong to each other.
+fn keep_moves_whole(changed: &mut [Changed], now: Instant, after: Duration) {
+    let mut halves = Vec::new();
+    for group in moves(changed) {
+        match group[..] {
+            [one] => {
+                if let Some(it) = changed.get_mut(one).filter(|it| it.is_half()) {
+                    if it.is_first {
+                        // A look may come between the two halves of a move: only the next has both.
+                        it.wait.get_or_insert(now);
+                    }
+                    halves.push(one);
+                }
             }
+            _ => wait_together(changed, &group, now + after),
+        }
+    }
+    let any = |is_it: fn(&Changed) -> bool| {
+        let mut halves = halves.iter().filter_map(|at| changed.get(*at));
+        halves.any(is_it)
+    };
+    if any(|it| it.left.is_some()) && any(|it| it.came.is_some()) {
+        wait_together(changed, &halves, now + after);
+    }
+}
+
+/// Groups the changes that are linked by a file that has left one path and come to another. Its
+/// inode alone does not tell it, because the next file may get that of a removed one.
+fn moves(changed: &[Changed]) -> Vec<Vec<usize>> {
+    let all = || changed.iter().enumerate();
+    let left: HashMap<Stamp, usize> = all().filter_map(|(at, it)| Some((it.left?, at))).collect();
+    let came: HashMap<Stamp, usize> = all().filter_map(|(at, it)| Some((it.came?, at))).collect();
+    let linked = |at: usize| {
+        let it = changed.get(at);
+        let to = it.and_then(|it| came.get(&it.left?));
+        let from = it.and_then(|it| left.get(&it.came?));
+        to.into_iter().chain(from).copied()
+    };
+    let mut is_known = vec![false; changed.len()];
+    let mut groups = Vec::new();
+    for first in 0..changed.len() {
+        let mut group = Vec::new();
+        let mut open = vec![first];
+        while let Some(at) = open.pop() {
+            if let Some(is_known @ false) = is_known.get_mut(at) {
+                *is_known = true;
+                group.push(at);
+                open.extend(linked(at));
+            }
+        }
+        if !group.is_empty() {
+            groups.push(group);
+        }
+    }
+    groups
+}
+
+/// If one of these changes must wait, makes the others wait as well, no longer than any of them may.
+fn wait_together(changed: &mut [Changed], group: &[usize], until: Instant) {
+    let each = || group.iter().filter_map(|at| changed.get(*at));
+    let is_waiting = each().any(|it| it.wait.is_some());
+    let end = each().map(|it| it.end).min();
+    for at in group {
+        if let (Some(it), Some(end), true) = (changed.get_mut(*at), end, is_waiting) {
+            it.wait.get_or_insert(until);
+            it.end = end;
         }
     }
 }

@@ -543,8 +543,15 @@ mod tests {
 
     #[test]
     fn a_file_that_is_moved_while_it_waits_is_reported_with_its_new_path() {
+        check_moved_while_it_waits(Duration::from_secs(3600));
+        // It has waited too long already when it is moved.
+        check_moved_while_it_waits(Duration::from_millis(1));
+    }
+
+    #[track_caller]
+    fn check_moved_while_it_waits(patience: Duration) {
         let mut folder = Folder::new(Quiescence {
-            patience: Duration::from_secs(3600),
+            patience,
             ..Quiescence::default()
         });
         folder.settle("a");
