@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
+use super::kit::user;
 use super::nvim::{self, api};
 use super::{config, guard};
 
@@ -51,10 +52,34 @@ pub fn bind(
 ) -> mlua::Result<()> {
     for lhs in of(group, name) {
         let (key, body) = (lhs.clone(), body.clone());
-        let run = guard::callback("key", move |()| body(&key))?;
+        let run = guard::callback("key", move |()| match ends_recording(&key)? {
+            true => end_recording(&key),
+            false => body(&key),
+        })?;
         set(buf, modes, &lhs, desc, Value::Function(run))?;
     }
     Ok(())
+}
+
+/// Returns whether the user means a key that ends the recording of a macro.
+fn ends_recording(key: &str) -> mlua::Result<bool> {
+    Ok(key == "q" && user::is_recording()?)
+}
+
+/// Ends the recording of a macro; Neovim has recorded the key, because it is mapped.
+fn end_recording(key: &str) -> mlua::Result<()> {
+    let register: String = nvim::vim_fn("reg_recording", ())?;
+    api::<()>("nvim_command", "normal! q")?;
+    // An upper-case name would append.
+    let register = register.to_lowercase();
+    let keys: mlua::String = nvim::vim_fn("getreg", register.as_str())?;
+    match keys.as_bytes().strip_suffix(key.as_bytes()) {
+        Some(rest) => {
+            let rest = nvim::lua().create_string(rest)?;
+            nvim::vim_fn("setreg", (register, rest, "c"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Types a key past all mappings, before the keys that were typed since.
@@ -138,9 +163,9 @@ pub fn writing_hint(can_steer: bool) -> String {
             ("send_insert", "sends, also into a turn"),
             ("queue", "queues"),
         ],
-        false => &[("send_insert", "sends")],
+        false => &[("send_insert", "sends or queues")],
     };
-    for &(name, word) in sends.iter().chain(&[("newline", "starts a new line")]) {
+    for &(name, word) in sends.iter().chain(&[("newline", "new line")]) {
         if let Some(key) = of("input", name).first() {
             hints.push(format!("{key} {word}"));
         }

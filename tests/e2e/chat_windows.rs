@@ -450,11 +450,11 @@ fn an_empty_input_shows_the_next_keys() {
     let nvim = talk::start(&[""]);
     nvim.wait_text("Press i to write a prompt");
     nvim.keys("i");
-    nvim.wait_text("<CR> sends · <S-CR> starts a new line");
+    nvim.wait_text("<CR> sends or queues · <S-CR> new line");
     nvim.keys("x");
     nvim.wait("the hint to go", || !nvim.screen().has("sends"));
     nvim.keys("<CR>");
-    nvim.wait_text("<CR> sends · <S-CR> starts a new line");
+    nvim.wait_text("<CR> sends or queues · <S-CR> new line");
     nvim.keys("<Esc>");
     nvim.wait_text("Press i to write a prompt");
     nvim.quit();

@@ -248,11 +248,19 @@ local review_list_keys = {
     field("jump_split", keys("o", "Goes there in a split.")),
     field(
       "accept",
-      keys("a", "Accepts the hunk or file under the cursor; in visual mode, all selected ones.")
+      keys(
+        "a",
+        "Accepts the hunk or file under the cursor; with a count, those on as many lines; in visual "
+          .. "mode, all selected ones."
+      )
     ),
     field(
       "reject",
-      keys("r", "Rejects the hunk or file under the cursor; in visual mode, all selected ones.")
+      keys(
+        "r",
+        "Rejects the hunk or file under the cursor; with a count, those on as many lines; in visual "
+          .. "mode, all selected ones."
+      )
     ),
     field("accept_all", keys("A", "Accepts everything, after asking you.")),
     field("reject_all", keys("R", "Rejects everything, after asking you.")),

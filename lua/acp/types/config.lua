@@ -354,9 +354,11 @@
 ---@field jump? string|string[]|false
 --- Goes there in a split.
 ---@field jump_split? string|string[]|false
---- Accepts the hunk or file under the cursor; in visual mode, all selected ones.
+--- Accepts the hunk or file under the cursor; with a count, those on as many lines; in visual mode,
+--- all selected ones.
 ---@field accept? string|string[]|false
---- Rejects the hunk or file under the cursor; in visual mode, all selected ones.
+--- Rejects the hunk or file under the cursor; with a count, those on as many lines; in visual mode,
+--- all selected ones.
 ---@field reject? string|string[]|false
 --- Accepts everything, after asking you.
 ---@field accept_all? string|string[]|false

@@ -112,8 +112,13 @@ pub(super) fn hint(ask: &Ask) -> String {
     };
     let mut hints = Vec::new();
     if matches!(ask, Ask::Form(form) if !form.fields.is_empty()) {
-        hints.push("<CR> fills in".to_owned());
-        hints.extend(key("next", "goes on"));
+        match formview::is_one_choice(ask) {
+            true => hints.push("<CR> answers".to_owned()),
+            false => {
+                hints.push("<CR> fills in".to_owned());
+                hints.extend(key("next", "goes on"));
+            }
+        }
     }
     hints.extend(key("leave", "leaves it open"));
     format!(" {} ", hints.join(" · "))
@@ -167,10 +172,19 @@ pub(super) fn find_row(is_it: impl Fn(&Row) -> bool) -> Option<usize> {
 fn enter() -> mlua::Result<()> {
     match row_here() {
         Some(Row::Act(act)) => perform(act),
+        Some(row @ Row::Choice(..)) if is_one_choice() => {
+            with_form(|form, draft| draft.choose(form, row));
+            submit()
+        }
         Some(row @ (Row::Flag(_) | Row::Choice(..))) => toggle(row),
         Some(_) => write_here(),
         None => Ok(()),
     }
+}
+
+/// Returns whether a choice answers the whole form.
+fn is_one_choice() -> bool {
+    form().is_some_and(|view| formview::is_one_choice(&view.ask))
 }
 
 /// Goes into the field under the cursor, also from its title.

@@ -1,11 +1,13 @@
 //! The keys of the review list.
 
+use std::ops::Range;
+
 use nvim_oxi::mlua;
 
 use super::preview::{hide_preview, show_preview};
 use super::with;
 use crate::editor::ask::{self, Choice};
-use crate::editor::kit::window;
+use crate::editor::kit::{user, window};
 use crate::editor::notify::notify;
 use crate::editor::state::send;
 use crate::editor::{keys, walk};
@@ -49,8 +51,8 @@ fn press(name: &str) -> mlua::Result<()> {
     match name {
         "jump" => jump(false),
         "jump_split" => jump(true),
-        "accept" => decide(ReviewAction::Accept, None),
-        "reject" => decide(ReviewAction::Reject, None),
+        "accept" => decide(ReviewAction::Accept, rows_here()?),
+        "reject" => decide(ReviewAction::Reject, rows_here()?),
         "accept_all" => ask_all(ReviewAction::Accept),
         "reject_all" => ask_all(ReviewAction::Reject),
         "undo" => {
@@ -70,13 +72,18 @@ fn press_on_range(name: &str) -> mlua::Result<()> {
         "accept" => ReviewAction::Accept,
         _ => ReviewAction::Reject,
     };
-    decide(action, Some(rows))
+    decide(action, rows)
 }
 
-/// Decides about the items on some rows, or the one under the cursor.
-fn decide(action: ReviewAction, rows: Option<std::ops::Range<usize>>) -> mlua::Result<()> {
+/// Returns the row of the cursor, and those below it as far as a count says.
+fn rows_here() -> mlua::Result<Range<usize>> {
     let row = window::row(0)?;
-    let rows = rows.unwrap_or(row..row + 1);
+    let count = usize::try_from(user::count()?).unwrap_or(1);
+    Ok(row..row + count)
+}
+
+/// Decides about the items on some rows.
+fn decide(action: ReviewAction, rows: Range<usize>) -> mlua::Result<()> {
     let items = with(|list| {
         let items = list.view.items.iter().skip(rows.start).take(rows.len());
         items.flatten().map(|item| item.key).collect::<Vec<_>>()

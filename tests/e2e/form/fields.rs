@@ -137,3 +137,26 @@ fn a_choice_can_be_selected_or_replaced_by_a_text() {
         nvim.quit();
     }
 }
+
+#[test]
+fn the_line_of_a_form_that_is_one_choice_is_the_answer() {
+    let one_of = json!([
+        { "const": "SQLite", "title": "SQLite" },
+        { "const": "Postgres", "title": "Postgres" },
+    ]);
+    // Also if it was selected before.
+    for (keys, default) in [("j<CR>", json!(null)), ("<CR>", json!("Postgres"))] {
+        let mut field = json!({ "type": "string", "title": "Database", "oneOf": one_of });
+        if !default.is_null() {
+            field["default"] = default;
+        }
+        let want = json!({ "action": "accept", "content": { "database": "Postgres" } });
+        let nvim = start(&form(&json!({ "database": field }), &["database"], &want));
+        ask(&nvim);
+        go(&nvim);
+        nvim.wait_text("<CR> answers");
+        nvim.keys(keys);
+        wait_answered(&nvim);
+        nvim.quit();
+    }
+}

@@ -55,6 +55,35 @@ fn a_range_is_decided_at_once() {
 }
 
 #[test]
+fn a_count_decides_on_as_many_lines() {
+    let nvim = listed(Project::new());
+    nvim.keys("gg");
+    wait_at(&nvim, "a.txt");
+    nvim.keys("j2r");
+    wait_file(&nvim, "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n");
+    wait_count(&nvim, 2);
+    nvim.quit();
+}
+
+#[test]
+fn the_key_that_closes_the_list_ends_the_recording_of_a_macro() {
+    let nvim = listed(Project::new());
+    nvim.keys("gg");
+    wait_at(&nvim, "a.txt");
+    // Begun in another window.
+    nvim.keys("<C-w>pqx<C-w>pjq");
+    wait_at(&nvim, "TWO");
+    nvim.wait("the end of the recording", || {
+        nvim.lua("return vim.fn.reg_recording()", ()) == ""
+    });
+    assert_eq!(nvim.lua("return vim.fn.getreg('x')", ()), "\u{17}pj");
+    wait_list(&nvim);
+    nvim.keys("q");
+    nvim.wait("the list to close", || talk::here(&nvim) != "acp-review");
+    nvim.quit();
+}
+
+#[test]
 fn everything_is_decided_after_confirmation() {
     let nvim = listed(Project::new());
     nvim.keys("R");

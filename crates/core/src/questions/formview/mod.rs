@@ -123,6 +123,18 @@ impl Draft {
         self.forgive(number);
     }
 
+    /// Selects a choice, unless it is selected.
+    pub fn choose(&mut self, form: &Form, row: Row) {
+        let Row::Choice(number, choice) = row else {
+            return;
+        };
+        let entry = self.entries.get(number);
+        let is_chosen = matches!(entry, Some(Entry::Chosen(all)) if all.contains(&choice));
+        if !is_chosen {
+            self.toggle(form, row);
+        }
+    }
+
     /// Sets the text of a field.
     pub fn write(&mut self, number: usize, text: String) {
         if let Some(Entry::Text(entry)) = self.entries.get_mut(number)
@@ -157,6 +169,20 @@ pub fn acts(ask: &Ask) -> Vec<Act> {
             vec![Act::Open, Act::Copy, Act::Decline, Act::Dismiss]
         }
         Ask::Page { .. } => vec![Act::Copy, Act::Decline, Act::Dismiss],
+    }
+}
+
+/// Returns whether a form consists of one choice, which answers it.
+pub fn is_one_choice(ask: &Ask) -> bool {
+    match ask {
+        Ask::Form(form) => matches!(
+            form.fields[..],
+            [Field {
+                kind: Kind::One(_),
+                ..
+            }]
+        ),
+        Ask::Page { .. } => false,
     }
 }
 
