@@ -85,6 +85,7 @@ impl Review {
                 Now::Link(to) => KeptNow::Link(path(to)),
             },
             encoding: None,
+            is_uncommitted: false,
             offers: self
                 .offers
                 .into_iter()

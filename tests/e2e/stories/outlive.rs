@@ -223,6 +223,12 @@ fn a_review_is_over_when_git_has_reset_the_file_in_between() {
     nvim.quit();
     git(&project, &["reset", "--quiet", "--hard"]);
     assert_eq!(project.read("a.txt"), OLD);
+    check_over(project);
+}
+
+/// Starts another Neovim, and checks that nothing is under review there.
+#[track_caller]
+fn check_over(project: Rc<Project>) {
     let nvim = Nvim::start(project);
     nvim.cmd("edit a.txt");
     open(&nvim);
@@ -232,6 +238,31 @@ fn a_review_is_over_when_git_has_reset_the_file_in_between() {
     wait_hunks(&nvim, json!([]));
     assert!(!nvim.screen().has("undecided changes"));
     nvim.quit();
+}
+
+#[test]
+fn a_review_is_over_when_the_user_has_committed_the_file_in_between() {
+    let script = Script::new().step(json!({ "shell": "sed -i -e s/two/TWO/ a.txt" }));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(committed(project), "a.txt");
+    turn(&nvim);
+    wait_review(&nvim, 1, 1);
+    nvim.wait("the review to be stored, with what git has", || {
+        let is_known = |file: &Vec<u8>| {
+            let reviews = stored_in(file)[1].to_string();
+            reviews.contains(r#""is_uncommitted":true"#)
+        };
+        kept(&nvim).iter().any(is_known)
+    });
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    git(
+        &project,
+        &["commit", "--quiet", "--all", "--message", "two"],
+    );
+    check_over(project);
 }
 
 /// Has the agent replace a file by a folder and a folder by a file, and kills Neovim within a reject of

@@ -110,6 +110,9 @@ pub struct KeptReview {
     /// The encoding of the file then, if only a buffer has told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
+    /// The user's repository had another version then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_uncommitted: bool,
 }
 
 /// Lines of the agent's that are offered in place of some rows of the text under review.

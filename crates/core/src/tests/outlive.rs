@@ -141,6 +141,7 @@ fn a_kept_review_continues() {
             },
             offers: Vec::new(),
             encoding: None,
+            is_uncommitted: false,
         };
         let files = vec![
             left(F, base.clone()),
@@ -189,6 +190,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
             now: KeptNow::Link(F.into()),
             offers: Vec::new(),
             encoding: None,
+            is_uncommitted: false,
         }];
         let root = PathBuf::from("/p");
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
@@ -227,6 +229,7 @@ fn is_left(w: &mut World) {
         now: KeptNow::File,
         offers: Vec::new(),
         encoding: None,
+        is_uncommitted: false,
     };
     if w.kept.is_empty() {
         w.kept.push(left.clone());
@@ -351,6 +354,7 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
         now: KeptNow::File,
         offers: Vec::new(),
         encoding: None,
+        is_uncommitted: false,
     }];
     let root = PathBuf::from("/p");
     w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
@@ -383,6 +387,43 @@ fn a_file_that_git_has_checked_out_meanwhile_is_not_under_review() {
     is_left_with(&mut w, OLD, NEW, Some(NEW));
     commits(&mut w, NEW, NEW);
     assert_eq!(hunks(&w), 2);
+}
+
+#[test]
+fn a_commit_between_two_neovims_accepts_what_it_has() {
+    // Staged, or committed; an agent's commit in its turn accepts nothing.
+    for (index, head, left) in [(NEW, OLD, 0), (NEW, NEW, 0), (OLD, OLD, 2)] {
+        let mut next = ends_unsaved(&reviewed(false));
+        assert_eq!(hunks(&next), 2);
+        has_version(&mut next, index, head, true);
+        assert_eq!(hunks(&next), left);
+    }
+    let mut w = reviewed(false);
+    w.prompts("commit it");
+    w.goes_on();
+    commits(&mut w, NEW, NEW);
+    let mut next = ends_unsaved(&w);
+    has_version(&mut next, NEW, NEW, true);
+    assert_eq!(hunks(&next), 2);
+    // The deletion of a file.
+    let mut w = running(Place::Disk, Some(OLD));
+    shell(&mut w, |disk| disk.removes(F));
+    commits(&mut w, OLD, OLD);
+    for is_committed in [false, true] {
+        let mut next = ends_unsaved(&w);
+        let version = |text| version(text).filter(|_| !is_committed);
+        let files = vec![Committed {
+            path: F.into(),
+            index: version(OLD),
+            head: version(OLD),
+            is_first: true,
+        }];
+        next.happens(Event::Project(ProjectEvent::Committed { files }));
+        match is_committed {
+            true => check_whole(&next, F, &[]),
+            false => check_whole(&next, F, &[Whole::Deleted]),
+        }
+    }
 }
 
 #[test]

@@ -306,6 +306,7 @@ impl Keeper {
                     base: change.before,
                     offers: Vec::new(),
                     encoding: None,
+                    is_uncommitted: false,
                 };
                 taken.insert(change.path, Record::new(review));
             }
@@ -658,6 +659,7 @@ mod tests {
             now: KeptNow::File,
             offers: Vec::new(),
             encoding: None,
+            is_uncommitted: false,
         }
     }
 

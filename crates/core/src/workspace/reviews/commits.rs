@@ -4,6 +4,7 @@
 //! agent, are accepted.
 
 use super::FileReview;
+use crate::spine::cx::Effects;
 use crate::spine::event::DiskText;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Committed;
@@ -13,7 +14,8 @@ use crate::workspace::ledger::Which;
 
 impl Workspace {
     /// Applies new versions of files from the repository.
-    pub(crate) fn committed(&mut self, files: Vec<Committed>) {
+    pub(crate) fn committed(&mut self, files: Vec<Committed>, fx: &mut Effects) {
+        let mut names = Vec::with_capacity(files.len());
         for mut version in files {
             let Committed {
                 path, index, head, ..
@@ -23,12 +25,15 @@ impl Workspace {
             }
             let by = self.agent_at(&version.path);
             let name = self.reviews.name_of(&version.path, &version.path);
-            if let Some(file) = self.reviews.get_mut(&name)
-                && file.take_version(version, by)
-            {
-                self.reviews.touch(&name);
+            if let Some(file) = self.reviews.get_mut(&name) {
+                let was_uncommitted = file.is_uncommitted();
+                if file.take_version(version, by) || file.is_uncommitted() != was_uncommitted {
+                    self.reviews.touch(&name);
+                }
             }
+            names.push(name);
         }
+        self.versions_are_known(&names, fx);
     }
 }
 
@@ -38,8 +43,8 @@ impl FileReview {
         let is_first = version.is_first;
         // A version from before the review ended and began again says nothing about what followed.
         let known = self.repository.replace(version).filter(|_| !is_first);
-        if known.is_none() && std::mem::take(&mut self.is_changed_since) {
-            return self.is_left_as_committed();
+        if known.is_none() && std::mem::take(&mut self.may_be_committed) {
+            return self.accept_committed();
         }
         let (Some(known), Some(now), None) = (known, self.repository.clone(), by) else {
             // The first version is only recorded for comparison; an agent's commit accepts nothing.
@@ -49,17 +54,39 @@ impl FileReview {
         index | self.accept_version(known.head.as_ref(), now.head.as_ref())
     }
 
-    /// Accepts all if another program, such as `git checkout`, has left the repository's version.
-    fn is_left_as_committed(&mut self) -> bool {
-        let is_left = self.is_pending()
-            && self.repository.iter().any(|version| {
-                let mut versions = [&version.head, &version.index].into_iter().flatten();
-                versions.any(|version| version.text == *self.ledger.current())
-            });
-        if is_left {
-            self.accept(&Which::All);
+    /// Accepts all if the repository has the file as it is: the user has committed or added it, or
+    /// another program, such as `git checkout`, has left it so.
+    fn accept_committed(&mut self) -> bool {
+        self.is_pending() && self.is_in_repository() == Some(true) && self.accept_every()
+    }
+
+    /// Accepts all, unless a conflict is to be decided.
+    fn accept_every(&mut self) -> bool {
+        let mut hunks = self.ledger.hunks().iter();
+        if hunks.any(|hunk| hunk.conflict.is_some()) {
+            return false;
         }
-        is_left
+        self.accept(&Which::All);
+        true
+    }
+
+    /// Returns whether HEAD or the index has the file as it is; `None` if neither was read.
+    fn is_in_repository(&self) -> Option<bool> {
+        let version = self.repository.as_ref()?;
+        let mut versions = [&version.head, &version.index].into_iter();
+        Some(versions.any(|version| self.is_version(version.as_ref())))
+    }
+
+    /// Returns whether the repository is known to have the file otherwise.
+    pub(super) fn is_uncommitted(&self) -> bool {
+        self.is_in_repository() == Some(false)
+    }
+
+    fn is_version(&self, version: Option<&DiskText>) -> bool {
+        match version {
+            Some(version) => !self.now.is_missing() && version.text == *self.ledger.current(),
+            None => self.now.is_missing(),
+        }
     }
 
     fn accept_version(&mut self, before: Option<&DiskText>, after: Option<&DiskText>) -> bool {
@@ -67,19 +94,14 @@ impl FileReview {
         if before == after || !self.is_pending() {
             return false;
         }
-        let is_all = match after {
-            Some(after) => !self.now.is_missing() && after.text == *self.ledger.current(),
-            None => self.now.is_missing(),
-        };
-        let is_open = |file: &Self| file.ledger.hunks().iter().any(|h| h.conflict.is_some());
-        if is_all && !is_open(self) {
-            self.accept(&Which::All);
+        if self.is_version(after) && self.accept_every() {
             return true;
         }
         let Some(after) = after else {
             return false;
         };
         let before = before.map(text);
+        self.turns_accept(&[]);
         let found = self.ledger.accept_landed(before.as_ref(), &after.text);
         if found && self.ledger.hunks().is_empty() {
             self.accept_content();

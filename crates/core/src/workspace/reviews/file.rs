@@ -38,8 +38,8 @@ pub struct FileReview {
     pub from: Option<PathBuf>,
     /// The repository's version, once it has been read.
     pub(super) repository: Option<Committed>,
-    /// Another program has changed the file since an earlier Neovim left this review.
-    pub(super) is_changed_since: bool,
+    /// The file may have been committed, or left by git, since an earlier Neovim left this review.
+    pub(super) may_be_committed: bool,
     /// What another program has taken away of the agent's, apart from the lines.
     pub(super) away: Option<Away>,
     /// The user was told of a change on disk whose lines were only offered; later ones are told of
@@ -84,7 +84,7 @@ impl FileReview {
             restored: None,
             from: None,
             repository: None,
-            is_changed_since: false,
+            may_be_committed: false,
             away: None,
             is_offer_told: false,
             rejected: Vec::new(),

@@ -55,10 +55,12 @@ pub(super) struct Told {
 /// The reviews of an earlier Neovim that one session restores.
 #[derive(Debug, Default)]
 pub(super) struct Returning {
-    /// The files that are being read.
+    /// The number of files that are being read.
     left: usize,
-    /// The files with a pending decision.
-    pending: usize,
+    /// The files that had a pending decision when they were read.
+    restored: Vec<PathBuf>,
+    /// Those that may have been committed since: the host is still asking git.
+    awaited: BTreeSet<PathBuf>,
 }
 
 /// Changes of a project's reviews to send.
@@ -187,8 +189,7 @@ impl Workspace {
         }
     }
 
-    /// Restores a kept review after its file was read; after the last one, tells the user of those
-    /// that the disk has left something of.
+    /// Restores a kept review after its file was read.
     pub(crate) fn kept_was_read(
         &mut self,
         session: SessionKey,
@@ -196,34 +197,58 @@ impl Workspace {
         result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) {
-        let is_pending = self.restore_kept(session, kept, result, fx);
-        let Some(returning) = self.reviews.returning.get_mut(&session) else {
-            return;
-        };
-        returning.left = returning.left.saturating_sub(1);
-        returning.pending += usize::from(is_pending);
-        if returning.left > 0 {
-            return;
+        let may_be_committed = kept.is_uncommitted;
+        let restored = self.restore_kept(session, kept, result, fx);
+        if let Some(returning) = self.reviews.returning.get_mut(&session) {
+            returning.left = returning.left.saturating_sub(1);
+            let awaited = restored.clone().filter(|_| may_be_committed);
+            returning.awaited.extend(awaited);
+            returning.restored.extend(restored);
         }
-        let pending = returning.pending;
-        self.reviews.returning.remove(&session);
-        if pending > 0 {
-            let count = plural(pending, "file");
-            let verb = if pending == 1 { "has" } else { "have" };
-            let text =
-                format!("{count} {verb} undecided changes from earlier: `:Acp review` lists them.");
-            fx.notice(session, Level::Info, text);
+        self.announce_returned(fx);
+    }
+
+    /// Notes that git has answered about files.
+    pub(super) fn versions_are_known(&mut self, files: &[PathBuf], fx: &mut Effects) {
+        for returning in self.reviews.returning.values_mut() {
+            for path in files {
+                returning.awaited.remove(path);
+            }
+        }
+        self.announce_returned(fx);
+    }
+
+    /// Tells the user of reviews that have returned, once it is known which are still pending.
+    fn announce_returned(&mut self, fx: &mut Effects) {
+        let is_known = |returning: &Returning| returning.left == 0 && returning.awaited.is_empty();
+        let all = std::mem::take(&mut self.reviews.returning).into_iter();
+        let (known, others) = all.partition(|(_, returning)| is_known(returning));
+        self.reviews.returning = others;
+        for (session, returning) in known {
+            let is_pending = |path: &&PathBuf| {
+                let file = self.reviews.get(path);
+                file.is_some_and(FileReview::is_pending)
+            };
+            let pending = returning.restored.iter().filter(is_pending).count();
+            if pending > 0 {
+                let count = plural(pending, "file");
+                let verb = if pending == 1 { "has" } else { "have" };
+                let text = format!(
+                    "{count} {verb} undecided changes from earlier: `:Acp review` lists them."
+                );
+                fx.notice(session, Level::Info, text);
+            }
         }
     }
 
-    /// Restores a kept review; returns whether a decision about it is pending.
+    /// Restores a kept review; returns its name if a decision about it is pending.
     fn restore_kept(
         &mut self,
         session: SessionKey,
         kept: KeptReview,
         result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
-    ) -> bool {
+    ) -> Option<PathBuf> {
         if let KeptNow::Link(to) = kept.now.clone() {
             return self.restore_linked(session, kept, to);
         }
@@ -237,7 +262,7 @@ impl Workspace {
                     kept.path.display()
                 );
                 fx.notice(session, Level::Warn, text);
-                return false;
+                return None;
             }
         };
         let of_base = kept.base.format().map(|format| format.encoding);
@@ -248,11 +273,11 @@ impl Workspace {
         self.reviews.touch(&kept.path);
         if disk.content.is_none() && kept.now != KeptNow::Missing {
             // Another program has deleted the file since; no decision is needed.
-            return false;
+            return None;
         }
         let path = self.reviews.name_of(&kept.path, &disk.real);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
-            return true;
+            return Some(path);
         }
         if let Some((buf, _)) = self.documents.find(&disk.real) {
             self.documents.recognise(buf, &disk);
@@ -281,22 +306,28 @@ impl Workspace {
         for offer in kept.offers {
             file.offer(offer.into());
         }
+        file.may_be_committed = kept.is_uncommitted;
         if *file.ledger.current() != text {
             file.others_wrote(text);
-            file.is_changed_since = true;
+            file.may_be_committed = true;
         }
         // The user typed the unsaved text.
         buffer.into_iter().for_each(|text| file.user_wrote(text));
         let is_pending = file.is_pending();
         self.reviews.touch(&path);
-        is_pending
+        is_pending.then_some(path)
     }
 
     /// Restores the review of a file that a link has replaced: what is read there is another file.
-    fn restore_linked(&mut self, session: SessionKey, kept: KeptReview, to: PathBuf) -> bool {
+    fn restore_linked(
+        &mut self,
+        session: SessionKey,
+        kept: KeptReview,
+        to: PathBuf,
+    ) -> Option<PathBuf> {
         let path = self.reviews.name_of(&kept.path, &kept.path);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
-            return true;
+            return Some(path);
         }
         let base = kept.base.text().unwrap_or_default();
         let file = self
@@ -311,7 +342,7 @@ impl Workspace {
         file.agent_wrote(kept.current.unwrap_or(base));
         let is_pending = file.is_pending();
         self.reviews.touch(&path);
-        is_pending
+        is_pending.then_some(path)
     }
 }
 
@@ -345,6 +376,7 @@ impl FileReview {
             now: KeptNow::of(&self.now),
             encoding: self.now.told_encoding(),
             offers: ledger.offered().into_iter().map(KeptOffer::from).collect(),
+            is_uncommitted: self.is_uncommitted(),
         }
     }
 }

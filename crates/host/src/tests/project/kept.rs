@@ -82,6 +82,7 @@ impl Work {
             now: KeptNow::File,
             offers: Vec::new(),
             encoding: None,
+            is_uncommitted: false,
         }
     }
 
@@ -528,6 +529,7 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         now: KeptNow::File,
         offers: Vec::new(),
         encoding: None,
+        is_uncommitted: false,
     }]);
     let again = old.another();
     let _folder = old.end();
