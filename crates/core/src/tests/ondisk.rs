@@ -327,6 +327,19 @@ fn a_change_that_the_user_took_for_unsaved_lines_is_undone_with_its_turn() {
 }
 
 #[test]
+fn the_agents_lines_of_a_conflict_are_undone_with_their_turn() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\nd\n"));
+    types(&mut w, 1, 1, &["user"]);
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\nD\n"));
+    accept_at(&mut w, 1);
+    assert_eq!(w.buffer(F), "a\nB\nc\nD\n");
+    w.ends_turn("end_turn");
+    let (session, step) = (None, UndoStep::Undo(None));
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
+    assert_eq!(w.buffer(F), "a\nuser\nc\nd\n");
+}
+
+#[test]
 fn the_user_is_told_once_that_a_file_has_conflicts() {
     let told = "changed on disk where you have";
     let mut w = running(Place::Buffer, Some("a\nb\nc\n"));

@@ -536,6 +536,34 @@ fn a_created_file_keeps_the_users_line_between_two_writes() {
 }
 
 #[test]
+fn what_was_rejected_is_not_brought_back_and_what_was_accepted_is_undone() {
+    for is_open in [true, false] {
+        let mut w = begun(is_open, "a\nb\nc\n");
+        writes(&mut w, "a\nb\nc\none\n");
+        next_turn(&mut w, "second");
+        writes(&mut w, "A\nb\nc\ntwo\n");
+        ends(&mut w);
+        let (path, row) = (F.into(), 3);
+        decide(&mut w, ReviewAction::Reject, Scope::At { path, row });
+        let (path, row) = (F.into(), 0);
+        decide(&mut w, ReviewAction::Accept, Scope::At { path, row });
+        check(&w, "A\nb\nc\n", "A\nb\nc\n", 0);
+        undo(&mut w, UndoStep::Undo(None));
+        check(&w, "a\nb\nc\n", "a\nb\nc\n", 0);
+        undo(&mut w, UndoStep::Back);
+        check(&w, "A\nb\nc\n", "A\nb\nc\n", 0);
+        w.skip();
+        // The reject is taken back: all of the turn is undone.
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        check(&w, "a\nb\nc\n", "A\nb\nc\ntwo\n", 2);
+        undo(&mut w, UndoStep::Undo(None));
+        check(&w, "a\nb\nc\n", "a\nb\nc\none\n", 1);
+        w.skip();
+    }
+}
+
+#[test]
 fn the_reject_of_a_turn_is_taken_back_in_all_files() {
     for is_open in [true, false] {
         let mut w = begun(is_open, "a\nb\nc\n");

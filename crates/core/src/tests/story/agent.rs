@@ -103,19 +103,23 @@ impl Story {
             return;
         };
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        // What it does after its turn, before the checkpoint is reported, may come too late.
-        let session = self.session().0;
-        let session = self.w.model.conversation.session(session);
-        let works = session.is_some_and(|session| session.awaited().is_some());
-        self.change(if works { "a" } else { "o" }, &mut lines, places);
+        let own = if self.is_in_turn() { "a" } else { "o" };
+        self.change(own, &mut lines, places);
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let content: String = lines.iter().map(|line| format!("{line}{end}")).collect();
         self.w.disk.put(FILES[file], &content);
     }
 
+    /// Returns whether a turn runs. What the agent does after it, before the checkpoint is reported,
+    /// may come too late.
+    fn is_in_turn(&self) -> bool {
+        let session = self.w.model.conversation.session(self.session().0);
+        session.is_some_and(|session| session.awaited().is_some())
+    }
+
     /// The agent changes a file as a whole.
     pub(super) fn whole(&mut self, file: usize, what: &str) {
-        let Some(text) = self.shell_may(file) else {
+        let Some(text) = self.shell_may(file).filter(|_| self.is_in_turn()) else {
             return;
         };
         let has_users = text.lines().any(|line| line.starts_with(['u', 'x']));

@@ -34,6 +34,8 @@ pub(crate) enum Author {
     Others,
     /// The user, by a decision about an agent's change.
     Decision,
+    /// The agent, whose lines the user takes by accepting a conflict.
+    Taken,
 }
 
 impl Author {

@@ -207,6 +207,26 @@ impl Review {
         self.settle(Cause::Agent);
     }
 
+    /// Applies an edit that carries out a decision about another review of the same text: in a hunk
+    /// or next to one it is part of the hunk, elsewhere it changes the base too.
+    pub fn decided_elsewhere(&mut self, edit: &LineEdit) {
+        self.agent_ends();
+        for edit in self.refined(edit).iter().rev() {
+            let end = edit.start + edit.removed;
+            let mut changes = self.track.changes.iter();
+            let is_met = changes.any(|it| it.new.start <= end && edit.start <= it.new.end);
+            self.prepare(edit);
+            match is_met {
+                true => self.track.agent(edit),
+                false => drop(self.track.user(edit)),
+            }
+        }
+        match self.history.recall(&self.track.current, self.mark) {
+            Some(state) => self.restore(state),
+            None => self.settle(Cause::User),
+        }
+    }
+
     fn edited(&mut self, edit: &LineEdit) {
         if let Some(edit) = self.trimmed(edit) {
             self.prepare(&edit);
@@ -463,12 +483,7 @@ impl Review {
         }
         match self.history.recall(&self.track.current, self.mark) {
             Some(state) => {
-                self.track = state.track;
-                self.offers = state.offers;
-                self.alone = state.alone;
-                self.bytes = 0;
-                self.show();
-                self.agent_ends();
+                self.restore(state);
                 true
             }
             None => {
@@ -476,6 +491,16 @@ impl Review {
                 false
             }
         }
+    }
+
+    /// Returns to a state of the present content.
+    fn restore(&mut self, state: Version) {
+        self.track = state.track;
+        self.offers = state.offers;
+        self.alone = state.alone;
+        self.bytes = 0;
+        self.show();
+        self.agent_ends();
     }
 
     /// Clips an edit to the text, and removes the unchanged lines at its edges.

@@ -117,9 +117,13 @@ impl Decide {
                     End::Deleted => Save::Deleted,
                     End::Stays | End::Users => Save::OverIfClean(document.stamp),
                 };
+                let author = match self.choice {
+                    Choice::Take(_) => Author::Taken,
+                    Choice::Accept(_) | Choice::Reject(_) => Author::Decision,
+                };
                 Plan::Edit {
                     edit: BufferEdit::new(buf, document, decided.edits.clone(), save),
-                    author: Author::Decision,
+                    author,
                     opens: None,
                     landing: Landing::Decided(decided.end),
                 }

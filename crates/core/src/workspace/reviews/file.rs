@@ -284,18 +284,38 @@ impl FileReview {
 
     /// Applies an edit that carries out a decision.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
-        self.turns_user_edited(edit);
+        self.turns_decided(edit);
         self.ledger.decision_edited(edit);
+        self.note_decided();
     }
 
     /// Replaces the whole text with the result of a decision.
     pub fn decision_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, false);
         self.ledger.decision_wrote(text);
+        self.note_decided();
+    }
+
+    fn note_decided(&mut self) {
+        if self.ledger.hunks().is_empty() {
+            self.turns_are_decided();
+        }
     }
 
     /// Marks the edits of a decision as complete.
     pub fn decision_done(&mut self) {
+        self.ledger.decision_done();
+    }
+
+    /// Applies an edit that gives the text the agent's lines of a conflict.
+    pub fn taken(&mut self, edit: &LineEdit) {
+        self.turns_agent_edited(edit);
+        self.ledger.decision_edited(edit);
+    }
+
+    /// Marks the edits reported by [`FileReview::taken`] as complete.
+    pub fn taken_done(&mut self) {
+        self.turns_agent_done();
         self.ledger.decision_done();
     }
 

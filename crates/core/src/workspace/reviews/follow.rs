@@ -166,6 +166,7 @@ impl Workspace {
             Some(Author::Agent(_)) => review.agent_edited(&edit),
             Some(Author::Others) => review.others_edited(&edit),
             Some(Author::Decision) => review.decision_edited(&edit),
+            Some(Author::Taken) => review.taken(&edit),
         }
         self.reviews.touch(&path);
     }
@@ -195,6 +196,7 @@ impl Workspace {
                 Author::Agent(_) => review.agent_done(),
                 Author::Others => review.others_done(),
                 Author::Decision => review.decision_done(),
+                Author::Taken => review.taken_done(),
             }
         }
     }

@@ -5,6 +5,9 @@
 //! ledger only through the text, so an accepted change can still be undone. The last [`TURNS`]
 //! turns are kept.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -36,6 +39,8 @@ pub struct TurnReview {
     pub ledger: Review,
     /// The text before the turn, and what was accepted of it.
     pub(super) began: (Text, Text),
+    /// The user has accepted changes since.
+    has_accepted: bool,
     /// The file before the turn; its text is the ledger's base.
     pub origin: FileState,
     /// The path before the turn moved the file.
@@ -98,6 +103,7 @@ impl TurnReview {
             turn,
             ledger: Review::brief(base.clone(), STATES),
             began: (base, accepted),
+            has_accepted: false,
             origin,
             from: None,
         }
@@ -113,6 +119,20 @@ impl TurnReview {
         })
     }
 
+    /// Returns whether others have put back, in place of a hunk, what was accepted before the turn:
+    /// its old lines with the edits `pending`.
+    fn is_gone(&self, hunk: &Hunk, since: &[LineEdit], pending: &[LineEdit]) -> bool {
+        let mut since_here = since.iter().filter(|edit| edit.start == hunk.new.start);
+        let is_others = match hunk.new.is_empty() {
+            true => since_here.any(|edit| edit.removed == 0),
+            false => self.touched(hunk, since),
+        };
+        let current = self.ledger.current();
+        is_others
+            && lines_with(pending, self.ledger.base(), hunk.old.clone())
+                == current.to_lines(hunk.new.clone())
+    }
+
     /// Returns the edits that lead from the text before the turn to what is accepted of it: they
     /// take back what was pending then.
     fn pending_before(&self) -> Vec<LineEdit> {
@@ -121,6 +141,13 @@ impl TurnReview {
             true => Vec::new(),
             false => merge(text, self.ledger.base(), accepted).edits,
         }
+    }
+
+    /// Returns what was accepted of the text before the turn.
+    fn accepted_before(&self, pending: &[LineEdit]) -> Text {
+        let mut text = self.ledger.base().clone();
+        text.apply_all(pending);
+        text
     }
 
     /// Accepts of the text before the turn what the user has accepted of it since.
@@ -176,7 +203,21 @@ impl FileReview {
         }
     }
 
-    /// Applies an edit outside any turn, by the user or a decision, to every turn's ledger.
+    /// Applies an edit that carries out a decision to every turn's ledger.
+    pub(super) fn turns_decided(&mut self, edit: &LineEdit) {
+        for turn in &mut self.turns {
+            turn.ledger.decided_elsewhere(edit);
+        }
+    }
+
+    /// Notes a decision after which nothing is pending: what no accept has kept is gone.
+    pub(super) fn turns_are_decided(&mut self) {
+        for turn in self.turns.iter_mut().filter(|turn| !turn.has_accepted) {
+            turn.ledger.accept(&Which::All);
+        }
+    }
+
+    /// Applies an edit by the user to every turn's ledger.
     pub(super) fn turns_user_edited(&mut self, edit: &LineEdit) {
         for turn in &mut self.turns {
             turn.ledger.user_edited(edit);
@@ -219,6 +260,7 @@ impl FileReview {
     /// Records in the turns that the user is about to accept hunks.
     pub(super) fn turns_accept(&mut self, hunks: &[Hunk]) {
         for turn in &mut self.turns {
+            turn.has_accepted = true;
             if turn.began.0 != turn.began.1 {
                 turn.accepts(&self.ledger, hunks);
             }
@@ -264,7 +306,8 @@ impl FileReview {
         let mut grown = 0;
         for hunk in known.ledger.hunks() {
             let which = Which::Rows(hunk.new.clone());
-            if of == Of::Pending && self.ledger.hit(&which).is_empty() {
+            let is_decided = of == Of::Pending && self.ledger.hit(&which).is_empty();
+            if is_decided || known.is_gone(hunk, &since, &pending) {
                 continue;
             }
             let theirs = known.ledger.base().to_lines(hunk.old.clone());
@@ -301,7 +344,10 @@ impl FileReview {
         }
         let mut after = current.clone();
         after.apply_all(&edits);
-        let mut base = self.base_with(&accepted);
+        let mut base = match of == Of::All && since.is_empty() {
+            true => known.accepted_before(&pending),
+            false => self.base_with(&accepted),
+        };
         if !kept.is_empty() {
             // What the user wrote into added lines is left, and no decision about it is pending.
             let mut decided = Review::new(base);
@@ -436,7 +482,10 @@ fn lines_with(edits: &[LineEdit], text: &Text, rows: Range<usize>) -> Vec<String
     let mut row = rows.start;
     for edit in edits {
         let new = edit.start..edit.start + edit.removed;
-        if new.end <= row || new.start >= rows.end {
+        // What was removed lies above a row, or between no rows.
+        let is_above = new.end < row || new.end == row && !new.is_empty();
+        let is_below = new.start > rows.end || new.start == rows.end && !rows.is_empty();
+        if is_above || is_below {
             continue;
         }
         let here = new.start.max(row)..new.end.min(rows.end);
