@@ -536,6 +536,25 @@ fn a_created_file_keeps_the_users_line_between_two_writes() {
 }
 
 #[test]
+fn a_line_of_the_users_that_the_agent_replaces_is_back() {
+    let mut w = begun(true, "a\nb\nc\n");
+    writes(&mut w, "a\nb\nC\n");
+    types(&mut w, 0, 1, &["mine"]);
+    let buf = w.buf(F);
+    w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+    w.asks(
+        "7",
+        "fs/read_text_file",
+        &json!({ "sessionId": "s1", "path": F }),
+    );
+    writes(&mut w, "X\nb\nC\n");
+    ends(&mut w);
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.buffer(F), "mine\nb\nc\n");
+    w.skip();
+}
+
+#[test]
 fn what_was_rejected_is_not_brought_back_and_what_was_accepted_is_undone() {
     for is_open in [true, false] {
         let mut w = begun(is_open, "a\nb\nc\n");

@@ -207,24 +207,31 @@ impl Review {
         self.settle(Cause::Agent);
     }
 
-    /// Applies an edit that carries out a decision about another review of the same text: in a hunk
-    /// or next to one it is part of the hunk, elsewhere it changes the base too.
-    pub fn decided_elsewhere(&mut self, edit: &LineEdit) {
+    /// Applies an edit as [`Review::decision_edited`] does; content that the ledger remembers brings
+    /// its hunks back.
+    pub fn follow(&mut self, edit: &LineEdit) {
+        self.edited(edit);
+        self.recall_or_settle();
+    }
+
+    /// Replaces the text as [`Review::follow`] does.
+    pub fn follow_to(&mut self, current: Text) {
+        self.wrote(current);
+        self.recall_or_settle();
+    }
+
+    fn recall_or_settle(&mut self) -> bool {
+        let Some(state) = self.history.recall(&self.track.current, self.mark) else {
+            self.settle(Cause::User);
+            return false;
+        };
+        self.track = state.track;
+        self.offers = state.offers;
+        self.alone = state.alone;
+        self.bytes = 0;
+        self.show();
         self.agent_ends();
-        for edit in self.refined(edit).iter().rev() {
-            let end = edit.start + edit.removed;
-            let mut changes = self.track.changes.iter();
-            let is_met = changes.any(|it| it.new.start <= end && edit.start <= it.new.end);
-            self.prepare(edit);
-            match is_met {
-                true => self.track.agent(edit),
-                false => drop(self.track.user(edit)),
-            }
-        }
-        match self.history.recall(&self.track.current, self.mark) {
-            Some(state) => self.restore(state),
-            None => self.settle(Cause::User),
-        }
+        true
     }
 
     fn edited(&mut self, edit: &LineEdit) {
@@ -483,7 +490,12 @@ impl Review {
         }
         match self.history.recall(&self.track.current, self.mark) {
             Some(state) => {
-                self.restore(state);
+                self.track = state.track;
+                self.offers = state.offers;
+                self.alone = state.alone;
+                self.bytes = 0;
+                self.show();
+                self.agent_ends();
                 true
             }
             None => {
@@ -491,16 +503,6 @@ impl Review {
                 false
             }
         }
-    }
-
-    /// Returns to a state of the present content.
-    fn restore(&mut self, state: Version) {
-        self.track = state.track;
-        self.offers = state.offers;
-        self.alone = state.alone;
-        self.bytes = 0;
-        self.show();
-        self.agent_ends();
     }
 
     /// Clips an edit to the text, and removes the unchanged lines at its edges.

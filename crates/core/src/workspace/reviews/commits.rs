@@ -101,8 +101,9 @@ impl FileReview {
             return false;
         };
         let before = before.map(text);
-        self.turns_accept(&[]);
+        let base = self.ledger.base().clone();
         let found = self.ledger.accept_landed(before.as_ref(), &after.text);
+        self.turns_accept(&base);
         if found && self.ledger.hunks().is_empty() {
             self.accept_content();
         }

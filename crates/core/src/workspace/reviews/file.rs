@@ -136,9 +136,7 @@ impl FileReview {
 
     /// Replaces the whole text with what another program left (see [`Review::others_wrote`]).
     pub fn others_wrote(&mut self, text: Text) {
-        for turn in &mut self.turns {
-            turn.ledger.others_left(&text);
-        }
+        self.turns_others_left(&text);
         self.ledger.others_wrote(text);
     }
 
@@ -150,7 +148,9 @@ impl FileReview {
     /// Changes the accepted text as from the first text to the second, and so that of the file under
     /// unsaved lines.
     pub(super) fn shift_base(&mut self, base: &(Text, Text), of_file: &(Text, Text)) {
+        let before = self.ledger.base().clone();
         self.ledger.shift_base(base, of_file);
+        self.turns_accept(&before);
     }
 
     /// Attributes the difference between `origin` and `taken`, the review's first text, to the
@@ -240,9 +240,7 @@ impl FileReview {
 
     /// Applies an edit that brings what another program has left.
     pub fn others_edited(&mut self, edit: &LineEdit) {
-        for turn in &mut self.turns {
-            turn.ledger.others_edited(edit);
-        }
+        self.turns_others_edited(edit);
         self.ledger.others_edited(edit);
     }
 
@@ -257,9 +255,7 @@ impl FileReview {
     /// Replaces the whole text with what stands in a buffer, or in the file of one that has closed.
     pub fn text_left(&mut self, text: &Text) {
         let began = self.ledger.found_by_agent(text).cloned();
-        for turn in &mut self.turns {
-            turn.ledger.others_left(began.as_ref().unwrap_or(text));
-        }
+        self.turns_others_left(began.as_ref().unwrap_or(text));
         if began.is_some() {
             self.turns_wrote(text, true);
         }
@@ -284,22 +280,14 @@ impl FileReview {
 
     /// Applies an edit that carries out a decision.
     pub fn decision_edited(&mut self, edit: &LineEdit) {
-        self.turns_decided(edit);
+        self.turns_user_edited(edit);
         self.ledger.decision_edited(edit);
-        self.note_decided();
     }
 
     /// Replaces the whole text with the result of a decision.
     pub fn decision_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, false);
         self.ledger.decision_wrote(text);
-        self.note_decided();
-    }
-
-    fn note_decided(&mut self) {
-        if self.ledger.hunks().is_empty() {
-            self.turns_are_decided();
-        }
     }
 
     /// Marks the edits of a decision as complete.
@@ -366,11 +354,12 @@ impl FileReview {
         for hunk in &hunks {
             self.is_back(hunk);
         }
-        self.turns_accept(&hunks);
+        let before = self.ledger.base().clone();
         let is_every = self.ledger.hit(which).len() == self.ledger.hunks().len();
         // A conflict that is taken is a hunk until the text has the agent's lines.
         let is_deletion = is_every && self.ledger.skipped(which) == 0 && self.now.is_missing();
         let edits = self.ledger.accept(which);
+        self.turns_accept(&before);
         if *which == Which::All {
             self.whole_is_back();
             self.accept_whole();

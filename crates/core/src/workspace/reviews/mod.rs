@@ -14,6 +14,7 @@ mod lost;
 mod moving;
 mod reread;
 mod restore;
+mod revert;
 mod seen;
 mod shift;
 mod turns;

@@ -158,9 +158,9 @@ impl FileReview {
             Aim::Without(turn, _) => {
                 let known = self.of_turn(*turn);
                 let rejected = known.map(|known| {
-                    let (base, current) = (known.ledger.base(), known.ledger.current());
-                    let hunks = known.ledger.hunks().iter();
-                    let hunks = hunks.map(|hunk| Rejected::of(hunk, base, current));
+                    let current = self.ledger.current();
+                    let hunks = known.hunks().into_iter();
+                    let hunks = hunks.map(|hunk| Rejected::of(&hunk, &known.before, current));
                     hunks.collect::<Vec<_>>()
                 });
                 let whole = known.map(|known| {

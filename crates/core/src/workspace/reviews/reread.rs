@@ -33,9 +33,12 @@ impl FileReview {
 impl TurnReview {
     fn read_in(&mut self, now: &FileState, encoding: Encoding) -> Option<()> {
         self.ledger = reread(&self.ledger, (&self.origin, now), encoding)?;
-        let (before, accepted) = &self.began;
         let text = |text: &Text| text_in(text, &self.origin, encoding);
-        self.began = (text(before)?, text(accepted)?);
+        self.first = text(&self.first)?;
+        self.before = text(&self.before)?;
+        self.began = text(&self.began)?;
+        self.accepted = text(&self.accepted)?;
+        self.changed();
         self.origin.read_in(encoding);
         Some(())
     }

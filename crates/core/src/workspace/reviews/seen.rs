@@ -53,8 +53,9 @@ impl FileReview {
         for hunk in &hunks {
             self.is_back(hunk);
         }
-        self.turns_accept(&hunks);
+        let before = self.ledger.base().clone();
         self.ledger.accept_seen(&seen.hunks);
+        self.turns_accept(&before);
         if !self.is_as_seen(seen) {
             return;
         }

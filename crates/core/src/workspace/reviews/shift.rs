@@ -188,6 +188,9 @@ impl Workspace {
                 false => review.offer(conflict),
             }
         }
+        if let Some(turn) = moved.turn {
+            review.turn_is_undone(turn, takes == Some(Of::All));
+        }
         self.reviews.touch(path);
         let whole = moved.whole.as_ref().map(|(_, after)| after.clone());
         if let (Some(is_clean), Some(state)) = (is_clean, whole) {

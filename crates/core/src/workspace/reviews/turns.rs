@@ -1,21 +1,19 @@
-//! The effects of each turn on a file: one ledger per turn, beside the session's.
+//! The effects of each turn on a file: the text before it, and what its agent made of that.
 //!
-//! Invariants: a turn's base is the text before the turn first changed the file, plus other
-//! authors' later changes outside its own. A decision in the session's ledger affects a turn's
-//! ledger only through the text, so an accepted change can still be undone. The last [`TURNS`]
-//! turns are kept.
+//! Invariants: both texts have no change that others made later, by a decision or otherwise, so what
+//! a turn did can be told at any time. The last [`TURNS`] turns are kept.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::FileReview;
+use super::revert::{Place, Reverted, Work};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Body, FileState};
-use crate::text::diff::align::Change;
 use crate::text::diff::{Conflict, Hunk, changes, diff, merge};
 use crate::text::{LineEdit, Text};
 use crate::workspace::ledger::{Review, Which};
@@ -36,15 +34,24 @@ pub struct Turns {
 #[derive(Debug)]
 pub struct TurnReview {
     pub turn: TurnKey,
+    /// Tells the agent's changes in the turn from those of others.
     pub ledger: Review,
-    /// The text before the turn, and what was accepted of it.
-    pub(super) began: (Text, Text),
-    /// The user has accepted changes since.
-    has_accepted: bool,
-    /// The file before the turn; its text is the ledger's base.
+    /// The text when the turn began.
+    pub(super) first: Text,
+    /// The text before the turn, with the lines of others that its agent has changed or seen.
+    pub(super) before: Text,
+    /// What was accepted of it when the turn began, and what is now.
+    pub(super) began: Text,
+    pub(super) accepted: Text,
+    /// What others have made of the text before with the changes of the turn's agent, which is the
+    /// base.
+    pub(super) since: Review,
+    /// The file before the turn.
     pub origin: FileState,
     /// The path before the turn moved the file.
     pub from: Option<PathBuf>,
+    /// The text without the turn, if that is undone.
+    undone: Option<Text>,
 }
 
 /// The changes that remove a turn's effects from a file.
@@ -98,76 +105,62 @@ impl Turns {
 }
 
 impl TurnReview {
-    fn new(turn: TurnKey, base: Text, accepted: Text, origin: FileState) -> Self {
+    fn new(turn: TurnKey, before: Text, accepted: Text, origin: FileState) -> Self {
         Self {
             turn,
-            ledger: Review::brief(base.clone(), STATES),
-            began: (base, accepted),
-            has_accepted: false,
+            ledger: Review::brief(before.clone(), STATES),
+            since: Review::brief(before.clone(), STATES),
+            first: before.clone(),
+            before,
+            began: accepted.clone(),
+            accepted,
             origin,
             from: None,
+            undone: None,
         }
     }
 
-    /// Returns whether other authors have changed rows of a hunk since the agent wrote them.
-    fn touched(&self, hunk: &Hunk, since: &[LineEdit]) -> bool {
-        let rows = &hunk.new;
-        since.iter().any(|edit| {
-            let end = edit.start + edit.removed;
-            edit.start < rows.end && rows.start < end
-                || edit.removed == 0 && rows.start < edit.start && edit.start < rows.end
-        })
-    }
-
-    /// Returns whether others have put back, in place of a hunk, what was accepted before the turn:
-    /// its old lines with the edits `pending`.
-    fn is_gone(&self, hunk: &Hunk, since: &[LineEdit], pending: &[LineEdit]) -> bool {
-        let mut since_here = since.iter().filter(|edit| edit.start == hunk.new.start);
-        let is_others = match hunk.new.is_empty() {
-            true => since_here.any(|edit| edit.removed == 0),
-            false => self.touched(hunk, since),
-        };
-        let current = self.ledger.current();
-        is_others
-            && lines_with(pending, self.ledger.base(), hunk.old.clone())
-                == current.to_lines(hunk.new.clone())
-    }
-
-    /// Returns the edits that lead from the text before the turn to what is accepted of it: they
-    /// take back what was pending then.
-    fn pending_before(&self) -> Vec<LineEdit> {
-        let (text, accepted) = &self.began;
-        match text == accepted {
-            true => Vec::new(),
-            false => merge(text, self.ledger.base(), accepted).edits,
+    fn work(&self) -> Work<'_> {
+        Work {
+            before: &self.before,
+            began: &self.began,
+            accepted: &self.accepted,
+            own: self.since.base(),
+            now: self.since.current(),
+            since: self.since.hunks(),
         }
     }
 
-    /// Returns what was accepted of the text before the turn.
-    fn accepted_before(&self, pending: &[LineEdit]) -> Text {
-        let mut text = self.ledger.base().clone();
-        text.apply_all(pending);
-        text
-    }
-
-    /// Accepts of the text before the turn what the user has accepted of it since.
-    fn accepts(&mut self, accepted: &Review, hunks: &[Hunk]) {
-        let base = accepted.base();
-        let mine = |hunk: &Hunk| !self.ledger.hit(&Which::Rows(hunk.new.clone())).is_empty();
-        let hunks = hunks.iter().filter(|hunk| !mine(hunk));
-        let edits = hunks.map(|hunk| LineEdit {
-            start: hunk.old.start,
-            removed: hunk.old.len(),
-            lines: accepted.current().to_lines(hunk.new.clone()),
+    /// Returns the turn's changes that stand in the present text, wholly or in part: each from the
+    /// text before to the present one.
+    pub(super) fn hunks(&self) -> Vec<Hunk> {
+        let places = self.work().places().into_iter();
+        let hunks = places.map(|place| Hunk {
+            old: place.before,
+            new: place.now,
+            conflict: None,
         });
-        let edits: Vec<LineEdit> = edits.collect();
-        if edits.is_empty() {
-            return;
+        hunks.collect()
+    }
+
+    /// Records the agent's changes until now.
+    pub(super) fn changed(&mut self) {
+        let base = self.ledger.base();
+        let accepted = merge(&self.before, &self.accepted, base);
+        self.accepted.apply_all(&accepted.edits);
+        let mut own = self.ledger.alone().clone();
+        own.apply_all(&merge(&self.first, &own, base).edits);
+        self.before = base.clone();
+        self.since = Review::brief(own, STATES);
+        self.since.follow_to(self.ledger.current().clone());
+    }
+
+    /// Adds the lines that the turn has added or removed.
+    fn add_lines(&self, lines: &mut HashSet<String>) {
+        for change in changes(&self.before, self.since.base()) {
+            lines.extend(self.before.to_lines(change.old));
+            lines.extend(self.since.base().to_lines(change.new));
         }
-        let mut after = base.clone();
-        after.apply_all(&edits);
-        let merged = merge(base, &self.began.1, &after);
-        self.began.1.apply_all(&merged.edits);
     }
 }
 
@@ -193,6 +186,14 @@ impl FileReview {
         }
     }
 
+    /// Records that a turn is undone, or brought back.
+    pub(super) fn turn_is_undone(&mut self, turn: TurnKey, is_undone: bool) {
+        let mut turns = self.turns.iter_mut();
+        if let Some(turn) = turns.find(|known| known.turn == turn) {
+            turn.undone = is_undone.then(|| turn.since.current().clone());
+        }
+    }
+
     /// Applies an edit by the running turn's agent to every turn's ledger.
     pub(super) fn turns_agent_edited(&mut self, edit: &LineEdit) {
         for turn in &mut self.turns {
@@ -200,27 +201,15 @@ impl FileReview {
                 true => turn.ledger.agent_edited(edit),
                 false => turn.ledger.user_edited(edit),
             }
+            turn.since.follow(edit);
         }
     }
 
-    /// Applies an edit that carries out a decision to every turn's ledger.
-    pub(super) fn turns_decided(&mut self, edit: &LineEdit) {
-        for turn in &mut self.turns {
-            turn.ledger.decided_elsewhere(edit);
-        }
-    }
-
-    /// Notes a decision after which nothing is pending: what no accept has kept is gone.
-    pub(super) fn turns_are_decided(&mut self) {
-        for turn in self.turns.iter_mut().filter(|turn| !turn.has_accepted) {
-            turn.ledger.accept(&Which::All);
-        }
-    }
-
-    /// Applies an edit by the user to every turn's ledger.
+    /// Applies an edit outside any turn, by the user or a decision, to every turn's ledger.
     pub(super) fn turns_user_edited(&mut self, edit: &LineEdit) {
         for turn in &mut self.turns {
             turn.ledger.user_edited(edit);
+            turn.since.follow(edit);
         }
     }
 
@@ -230,9 +219,27 @@ impl FileReview {
         for turn in &mut self.turns {
             if is_agent && Some(turn.turn) == self.turn {
                 turn.ledger.agent_wrote(text.clone());
+                turn.changed();
             } else {
                 turn.ledger.user_wrote(text.clone());
+                turn.since.follow_to(text.clone());
             }
+        }
+    }
+
+    /// Applies an edit that brings what another program has left to every turn's ledger.
+    pub(super) fn turns_others_edited(&mut self, edit: &LineEdit) {
+        for turn in &mut self.turns {
+            turn.ledger.others_edited(edit);
+            turn.since.follow(edit);
+        }
+    }
+
+    /// Replaces the text in every turn's ledger with what another program has left.
+    pub(super) fn turns_others_left(&mut self, text: &Text) {
+        for turn in &mut self.turns {
+            turn.ledger.others_left(text);
+            turn.since.follow_to(text.clone());
         }
     }
 
@@ -244,6 +251,10 @@ impl FileReview {
             && let Some(before) = origin.text()
         {
             turn.ledger.was_agents(&before, taken);
+            for text in [&mut turn.first, &mut turn.began] {
+                text.apply_all(&merge(taken, text, &before).edits);
+            }
+            turn.changed();
             if turn.origin.text().as_ref() == Some(taken) {
                 turn.origin = origin.clone();
             }
@@ -254,16 +265,34 @@ impl FileReview {
     pub(super) fn turns_agent_done(&mut self) {
         for turn in &mut self.turns {
             turn.ledger.agent_done();
+            if Some(turn.turn) == self.turn {
+                turn.changed();
+            }
         }
     }
 
-    /// Records in the turns that the user is about to accept hunks.
-    pub(super) fn turns_accept(&mut self, hunks: &[Hunk]) {
-        for turn in &mut self.turns {
-            turn.has_accepted = true;
-            if turn.began.0 != turn.began.1 {
-                turn.accepts(&self.ledger, hunks);
+    /// Records in the turns that the accepted text, which was this one, has changed by a decision: it
+    /// is accepted of the text before a turn, unless it is the work of that turn or a later one.
+    pub(super) fn turns_accept(&mut self, before: &Text) {
+        if self.turns.is_empty() {
+            return;
+        }
+        let mut edits = diff(before, self.ledger.base());
+        let mut lines = HashSet::new();
+        for turn in self.turns.iter_mut().rev() {
+            if edits.is_empty() {
+                return;
             }
+            turn.add_lines(&mut lines);
+            edits.retain(|edit| {
+                let mut gone = before.lines(edit.start..edit.start + edit.removed);
+                let mut new = edit.lines.iter();
+                !new.any(|line| lines.contains(line)) && !gone.any(|line| lines.contains(&*line))
+            });
+            let mut after = before.clone();
+            after.apply_all(&edits);
+            let merged = merge(before, &turn.accepted, &after);
+            turn.accepted.apply_all(&merged.edits);
         }
     }
 
@@ -280,13 +309,14 @@ impl FileReview {
 
     /// Returns the rows of a turn's pending changes that are not conflicts.
     pub(super) fn pending_of(&self, turn: TurnKey) -> Vec<Range<usize>> {
-        let hunks = self.of_turn(turn).map(|turn| turn.ledger.hunks());
-        let rows = hunks.unwrap_or_default().iter().map(|hunk| &hunk.new);
+        let known = self.of_turn(turn);
+        let hunks = known.map(|turn| turn.hunks());
+        let rows = hunks.unwrap_or_default().into_iter().map(|hunk| hunk.new);
         let pending = rows.filter(|rows| {
-            let hit = self.ledger.hit(&Which::Rows((*rows).clone()));
+            let hit = self.ledger.hit(&Which::Rows(rows.clone()));
             !hit.is_empty() && hit.iter().all(|hunk| hunk.conflict.is_none())
         });
-        pending.cloned().collect()
+        pending.collect()
     }
 
     /// Plans the removal of a turn's changes; `None` if nothing would change.
@@ -297,72 +327,38 @@ impl FileReview {
     pub fn without_turn(&self, turn: TurnKey, of: Of) -> Option<TurnPlan> {
         let known = self.of_turn(turn)?;
         let current = self.ledger.current();
-        let since = diff(current, known.ledger.alone());
-        let pending = known.pending_before();
-        let mut edits: Vec<LineEdit> = Vec::new();
-        let mut accepted: Vec<LineEdit> = Vec::new();
-        let mut conflicts: Vec<Conflict> = Vec::new();
-        let mut kept = Vec::new();
-        let mut grown = 0;
-        for hunk in known.ledger.hunks() {
-            let which = Which::Rows(hunk.new.clone());
-            let is_decided = of == Of::Pending && self.ledger.hit(&which).is_empty();
-            if is_decided || known.is_gone(hunk, &since, &pending) {
-                continue;
-            }
-            let theirs = known.ledger.base().to_lines(hunk.old.clone());
-            let base = known.ledger.base();
-            let new: Vec<LineEdit> = if !known.touched(hunk, &since) {
-                let parts = self.split(hunk);
-                let accepted_of = |rows| lines_with(&pending, base, rows);
-                accepted.extend(parts.iter().map(|part| part.back(accepted_of)));
-                let back = parts
-                    .iter()
-                    .map(|part| part.back(|rows| base.to_lines(rows)));
-                back.collect()
-            } else if hunk.old.is_empty() {
-                let edits = agents_lines(hunk, &since);
-                accepted.extend(edits.iter().cloned());
-                edits
-            } else {
-                let moved = |row: usize| row.saturating_add_signed(grown);
-                conflicts.push(Conflict {
-                    rows: moved(hunk.new.start)..moved(hunk.new.end),
-                    theirs,
-                    base: Vec::new(),
-                });
-                continue;
-            };
-            let start = hunk.new.start.saturating_add_signed(grown);
-            for edit in &new {
-                grown += edit.lines.len() as isize - edit.removed as isize;
-            }
-            if known.touched(hunk, &since) {
-                kept.push(start..hunk.new.end.saturating_add_signed(grown));
-            }
-            edits.extend(new);
+        let is_pending = |place: &Place| {
+            let which = Which::Rows(place.now.clone());
+            of == Of::All || !self.ledger.hit(&which).is_empty()
+        };
+        let mut reverted = known.work().revert(is_pending);
+        match &known.undone {
+            Some(text) if text == current => reverted = Reverted::default(),
+            // What others have changed is decided.
+            Some(_) => reverted.conflicts.clear(),
+            None => {}
         }
+        let edits = reverted.edits;
         let mut after = current.clone();
         after.apply_all(&edits);
-        let mut base = match of == Of::All && since.is_empty() {
-            true => known.accepted_before(&pending),
-            false => self.base_with(&accepted),
-        };
-        if !kept.is_empty() {
-            // What the user wrote into added lines is left, and no decision about it is pending.
-            let mut decided = Review::new(base);
-            decided.decision_wrote(after.clone());
-            for users in changes(self.ledger.alone(), &after) {
-                let users = users.new;
-                for rows in &kept {
-                    let rows = rows.start.max(users.start)..rows.end.min(users.end);
-                    if !rows.is_empty() {
-                        decided.accept(&Which::Rows(rows));
-                    }
+        let base = self.ledger.base();
+        let mut base = known.work().revert_accepted(base, &reverted.contested);
+        // What the user wrote into added lines is left, and no decision about it is pending.
+        let mut without = after.clone();
+        for users in changes(self.ledger.alone(), &after).iter().rev() {
+            for rows in reverted.kept.iter().rev() {
+                let rows = rows.start.max(users.new.start)..rows.end.min(users.new.end);
+                if !rows.is_empty() {
+                    without.apply(&LineEdit {
+                        start: rows.start,
+                        removed: rows.len(),
+                        lines: Vec::new(),
+                    });
                 }
             }
-            base = decided.base().clone();
         }
+        base.apply_all(&merge(&without, &base, &after).edits);
+        let conflicts = reverted.conflicts;
         let whole = self.whole_without(known, &after);
         let elsewhere = |from: &PathBuf| !self.now.is_missing() && *from != self.real;
         let to = known.from.clone().filter(elsewhere);
@@ -378,51 +374,6 @@ impl FileReview {
             whole,
             to,
         })
-    }
-
-    /// Returns the accepted text with edits of the present text applied to it, each on its own,
-    /// except where they conflict.
-    fn base_with(&self, edits: &[LineEdit]) -> Text {
-        let (current, hunks) = (self.ledger.current(), self.ledger.hunks());
-        let mut base = self.ledger.base().clone();
-        for part in parts(edits, hunks).iter().rev() {
-            let above = part.hunks.start.checked_sub(1);
-            let above = above.and_then(|above| hunks.get(above));
-            let start = match above {
-                Some(above) => part.rows.start - above.new.end + above.old.end,
-                None => part.rows.start,
-            };
-            let met = hunks.get(part.hunks.clone()).unwrap_or_default().iter();
-            let end = met.last().map_or(start + part.rows.len(), |last| {
-                last.old.end + (part.rows.end - last.new.end)
-            });
-            if part.rows.is_empty() && start < end {
-                // The lines that come back were removed here, and that is not accepted.
-                continue;
-            }
-            let mut after = Text::from_lines(current.to_lines(part.rows.clone()));
-            let mut here = Text::from_lines(base.to_lines(start..end));
-            for edit in edits
-                .get(part.edits.clone())
-                .unwrap_or_default()
-                .iter()
-                .rev()
-            {
-                let before = after.clone();
-                after.apply(&LineEdit {
-                    start: edit.start - part.rows.start,
-                    ..edit.clone()
-                });
-                let merged = merge(&before, &here, &after);
-                here.apply_all(&merged.edits);
-            }
-            base.apply(&LineEdit {
-                start,
-                removed: end - start,
-                lines: here.to_lines(0..here.len()),
-            });
-        }
-        base
     }
 
     /// Returns the file's state before a turn, with this text, if it differs from the present state
@@ -443,130 +394,4 @@ impl FileReview {
         }
         Some(whole)
     }
-
-    /// Splits a turn's change between its decided and pending parts.
-    fn split(&self, hunk: &Hunk) -> Vec<Hunk> {
-        let rows = &hunk.new;
-        let decided = self.ledger.hunks().iter();
-        let edges = decided.flat_map(|other| [other.new.start, other.new.end]);
-        let mut edges: Vec<usize> = edges
-            .filter(|row| rows.start < *row && *row < rows.end)
-            .chain([rows.end])
-            .collect();
-        edges.dedup();
-        let mut start = rows.start;
-        let parts = edges.into_iter().map(|end| {
-            let part = hunk.part(start - rows.start..end - rows.start);
-            start = end;
-            part
-        });
-        parts.collect()
-    }
-}
-
-impl Hunk {
-    /// Returns the edit that takes a change back, with the lines of its rows before.
-    fn back(&self, lines: impl Fn(Range<usize>) -> Vec<String>) -> LineEdit {
-        LineEdit {
-            start: self.new.start,
-            removed: self.new.len(),
-            lines: lines(self.old.clone()),
-        }
-    }
-}
-
-/// Returns the lines of these rows as edits of the text leave them. A change that reaches beyond the
-/// rows is made in its part there.
-fn lines_with(edits: &[LineEdit], text: &Text, rows: Range<usize>) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut row = rows.start;
-    for edit in edits {
-        let new = edit.start..edit.start + edit.removed;
-        // What was removed lies above a row, or between no rows.
-        let is_above = new.end < row || new.end == row && !new.is_empty();
-        let is_below = new.start > rows.end || new.start == rows.end && !rows.is_empty();
-        if is_above || is_below {
-            continue;
-        }
-        let here = new.start.max(row)..new.end.min(rows.end);
-        let old = 0..edit.lines.len();
-        let part = Change {
-            old,
-            new: new.clone(),
-        }
-        .part(&(here.start - new.start..here.end - new.start));
-        lines.extend(text.to_lines(row..here.start));
-        lines.extend_from_slice(edit.lines.get(part.old).unwrap_or_default());
-        row = here.end;
-    }
-    lines.extend(text.to_lines(row..rows.end));
-    lines
-}
-
-/// Rows in which edits and hunks touch each other, with the indices of both.
-struct Part {
-    rows: Range<usize>,
-    edits: Range<usize>,
-    hunks: Range<usize>,
-}
-
-/// Groups sorted edits with the hunks that they touch; outside these parts no edit touches a hunk.
-fn parts(edits: &[LineEdit], hunks: &[Hunk]) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let (mut edit, mut hunk) = (0, 0);
-    while let Some(first) = edits.get(edit) {
-        let above = |other: &Hunk| other.new.start < first.start;
-        let start = match hunks.get(hunk).filter(|hunk| above(hunk)) {
-            Some(hunk) => hunk.new.start,
-            None => first.start,
-        };
-        let mut part = Part {
-            rows: start..start,
-            edits: edit..edit,
-            hunks: hunk..hunk,
-        };
-        loop {
-            let end = part.rows.end;
-            if let Some(next) = edits.get(edit).filter(|next| next.start <= end) {
-                part.rows.end = end.max(next.start + next.removed);
-                edit += 1;
-            } else if let Some(next) = hunks.get(hunk).filter(|next| next.new.start <= end) {
-                part.rows.end = end.max(next.new.end);
-                hunk += 1;
-            } else {
-                break;
-            }
-        }
-        part.edits.end = edit;
-        part.hunks.end = hunk;
-        if !part.edits.is_empty() {
-            parts.push(part);
-        }
-    }
-    parts
-}
-
-/// Returns the edits that remove the agent's lines from added lines but keep the other authors'.
-fn agents_lines(hunk: &Hunk, since: &[LineEdit]) -> Vec<LineEdit> {
-    let gone = |start: usize, end: usize| LineEdit {
-        start,
-        removed: end - start,
-        lines: Vec::new(),
-    };
-    let mut edits = Vec::new();
-    let mut row = hunk.new.start;
-    for edit in since {
-        let (start, end) = (edit.start, edit.start + edit.removed);
-        if end <= row || start >= hunk.new.end {
-            continue;
-        }
-        if start > row {
-            edits.push(gone(row, start));
-        }
-        row = end.min(hunk.new.end);
-    }
-    if row < hunk.new.end {
-        edits.push(gone(row, hunk.new.end));
-    }
-    edits
 }
