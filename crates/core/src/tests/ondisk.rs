@@ -340,6 +340,23 @@ fn the_agents_lines_of_a_conflict_are_undone_with_their_turn() {
 }
 
 #[test]
+fn a_line_among_the_agents_lines_of_a_conflict_is_kept_when_their_turn_is_undone() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+    types(&mut w, 1, 1, &["user"]);
+    shell(&mut w, |disk| disk.put(F, "a\nX\nY\nc\n"));
+    accept_at(&mut w, 1);
+    types(&mut w, 2, 0, &["more"]);
+    w.ends_turn("end_turn");
+    let (session, step) = (None, UndoStep::Undo(None));
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
+    assert_eq!(w.buffer(F), "a\nX\nmore\nY\nc\n");
+    let buf = w.buf(F);
+    assert!(w.editor.hunks[&buf].iter().any(|hunk| hunk.conflict));
+    accept_at(&mut w, 2);
+    assert_eq!(w.buffer(F), "a\nuser\nc\n");
+}
+
+#[test]
 fn the_user_is_told_once_that_a_file_has_conflicts() {
     let told = "changed on disk where you have";
     let mut w = running(Place::Buffer, Some("a\nb\nc\n"));

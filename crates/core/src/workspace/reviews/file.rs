@@ -51,6 +51,8 @@ pub struct FileReview {
     pub(super) rejected_whole: Vec<RejectedWhole>,
     /// The changes of each turn, the oldest first.
     pub(super) turns: Vec<TurnReview>,
+    /// The accepted text before the agent's lines of a conflict that are being put into the text.
+    taking: Option<Text>,
     /// The turn that the agent's changes belong to.
     pub(super) turn: Option<TurnKey>,
     /// The number of hunks, and whether any decision is pending, as announced last.
@@ -90,6 +92,7 @@ impl FileReview {
             rejected: Vec::new(),
             rejected_whole: Vec::new(),
             turns: Vec::new(),
+            taking: None,
             turn: None,
             announced: (0, false),
             counted: (session, (0, 0)),
@@ -305,6 +308,9 @@ impl FileReview {
     pub fn taken_done(&mut self) {
         self.turns_agent_done();
         self.ledger.decision_done();
+        if let Some(before) = self.taking.take() {
+            self.turns_accept(&before);
+        }
     }
 
     /// Records that lines of the agent are back in the text, which was the first and is the second.
@@ -359,7 +365,11 @@ impl FileReview {
         // A conflict that is taken is a hunk until the text has the agent's lines.
         let is_deletion = is_every && self.ledger.skipped(which) == 0 && self.now.is_missing();
         let edits = self.ledger.accept(which);
-        self.turns_accept(&before);
+        match edits.is_empty() {
+            true => self.turns_accept(&before),
+            // The agent's lines of a conflict are the turn's work once they are in the text.
+            false => self.taking = Some(before),
+        }
         if *which == Which::All {
             self.whole_is_back();
             self.accept_whole();

@@ -48,7 +48,7 @@ pub(super) struct Place {
     pub before: Range<usize>,
     /// The author has only added lines here.
     is_added: bool,
-    /// The same with what others have changed right above and below.
+    /// The same with what others have added right above and below.
     near: Option<Box<Place>>,
 }
 
@@ -306,10 +306,10 @@ fn places(ours: &[Change], theirs: &[Change]) -> Vec<Place> {
         let above = our_start.checked_sub(1).filter(|at| *at >= last_our);
         let above = above
             .and_then(|at| ours.get(at))
-            .filter(|it| it.old.end == old.start);
+            .filter(|it| it.old.end == old.start && !it.new.is_empty());
         let below = ours
             .get(our)
-            .filter(|it| it.old.start == old.end)
+            .filter(|it| it.old.start == old.end && !it.new.is_empty())
             .filter(is_free);
         let near =
             above.map_or(old.start, |it| it.old.start)..below.map_or(old.end, |it| it.old.end);

@@ -256,6 +256,14 @@ fn decisions_in_between_leave_no_line_doubled_or_lost() {
             "a b c",
             vec![Turn(text("a X Y Z c")), Reject(Which::Rows(2..3))],
         ),
+        (
+            "a b",
+            vec![
+                Turn(text("a T b")),
+                Turn(text("a T X b")),
+                Reject(Which::Rows(1..2)),
+            ],
+        ),
     ];
     for (before, steps) in lives {
         check_undone(&text(before), &steps);
