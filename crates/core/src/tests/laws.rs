@@ -22,7 +22,7 @@ use crate::workspace::ledger::Review;
 pub fn check_model(model: &Model) {
     for (path, file) in model.workspace.reviews().iter() {
         check_ledger(&file.ledger);
-        for ledger in file.turn_ledgers() {
+        for ledger in file.turn_ledgers().chain(file.since_turns()) {
             check_ledger(ledger);
             assert_eq!(ledger.current(), file.ledger.current(), "a turn's text");
         }

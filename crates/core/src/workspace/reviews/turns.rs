@@ -307,6 +307,12 @@ impl FileReview {
         self.turns.iter().map(|turn| &turn.ledger)
     }
 
+    /// Returns what has followed each turn.
+    #[cfg(test)]
+    pub fn since_turns(&self) -> impl Iterator<Item = &Review> {
+        self.turns.iter().map(|turn| &turn.since)
+    }
+
     /// Returns the rows of a turn's pending changes that are not conflicts.
     pub(super) fn pending_of(&self, turn: TurnKey) -> Vec<Range<usize>> {
         let known = self.of_turn(turn);
@@ -343,21 +349,11 @@ impl FileReview {
         after.apply_all(&edits);
         let base = self.ledger.base();
         let mut base = known.work().revert_accepted(base, &reverted.contested);
-        // What the user wrote into added lines is left, and no decision about it is pending.
-        let mut without = after.clone();
-        for users in changes(self.ledger.alone(), &after).iter().rev() {
-            for rows in reverted.kept.iter().rev() {
-                let rows = rows.start.max(users.new.start)..rows.end.min(users.new.end);
-                if !rows.is_empty() {
-                    without.apply(&LineEdit {
-                        start: rows.start,
-                        removed: rows.len(),
-                        lines: Vec::new(),
-                    });
-                }
-            }
+        if !reverted.kept.is_empty() {
+            // What the user wrote into added lines is left, and no decision about it is pending.
+            let without = self.without_users(&after, &reverted.kept);
+            base.apply_all(&merge(&without, &base, &after).edits);
         }
-        base.apply_all(&merge(&without, &base, &after).edits);
         let conflicts = reverted.conflicts;
         let whole = self.whole_without(known, &after);
         let elsewhere = |from: &PathBuf| !self.now.is_missing() && *from != self.real;
@@ -374,6 +370,24 @@ impl FileReview {
             whole,
             to,
         })
+    }
+
+    /// Returns a text without the user's lines in these rows.
+    fn without_users(&self, text: &Text, rows: &[Range<usize>]) -> Text {
+        let mut without = text.clone();
+        for users in changes(self.ledger.alone(), text).iter().rev() {
+            for rows in rows.iter().rev() {
+                let rows = rows.start.max(users.new.start)..rows.end.min(users.new.end);
+                if !rows.is_empty() {
+                    without.apply(&LineEdit {
+                        start: rows.start,
+                        removed: rows.len(),
+                        lines: Vec::new(),
+                    });
+                }
+            }
+        }
+        without
     }
 
     /// Returns the file's state before a turn, with this text, if it differs from the present state
