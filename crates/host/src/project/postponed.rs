@@ -6,7 +6,7 @@
 //! reported when it is closed. The parts of a move, which stamps tell, are reported by one look, and
 //! so are new and removed files that may be parts of one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -269,7 +269,13 @@ impl Changed {
 /// Makes the parts of a move wait together, and the halves that may belong to each other.
 fn keep_moves_whole(changed: &mut [Changed], now: Instant, after: Duration) {
     let mut halves = Vec::new();
+    let are_nested = are_nested(changed);
     for group in moves(changed) {
+        if are_nested && group.len() > 1 {
+            // Files and folders take each other's places: one cannot be restored without the other.
+            halves.extend(group);
+            continue;
+        }
         match group[..] {
             [one] => {
                 if let Some(it) = changed.get_mut(one).filter(|it| it.is_half()) {
@@ -290,6 +296,13 @@ fn keep_moves_whole(changed: &mut [Changed], now: Instant, after: Duration) {
     if any(|it| it.left.is_some()) && any(|it| it.came.is_some()) {
         wait_together(changed, &halves, now + after);
     }
+}
+
+/// Returns whether a changed path is in the place of the folder of another.
+fn are_nested(changed: &[Changed]) -> bool {
+    let paths: HashSet<&Path> = changed.iter().map(|it| it.path.as_path()).collect();
+    let mut folders = changed.iter().flat_map(|it| it.path.ancestors().skip(1));
+    folders.any(|folder| paths.contains(folder))
 }
 
 /// Groups the changes that are linked by a file that has left one path and come to another. Its
