@@ -206,8 +206,9 @@ fn a_review_continues_more_than_once() {
     check_all(again(project, (3, 4)));
 }
 
-#[test]
-fn a_review_is_over_when_git_has_reset_the_file_in_between() {
+/// Has the agent change a line of the open file, which is committed.
+#[track_caller]
+fn changed_since_commit() -> Nvim {
     let script = Script::new().step(json!({ "shell": "sed -i -e s/two/TWO/ a.txt" }));
     let project = Project::new()
         .file("a.txt", OLD)
@@ -215,6 +216,12 @@ fn a_review_is_over_when_git_has_reset_the_file_in_between() {
     let nvim = start(committed(project), "a.txt");
     turn(&nvim);
     wait_review(&nvim, 1, 1);
+    nvim
+}
+
+#[test]
+fn a_review_is_over_when_git_has_reset_the_file_in_between() {
+    let nvim = changed_since_commit();
     wait_shown(&nvim);
     // The line next to the hunk is the user's.
     nvim.keys("1Gccmine<Esc>:write<CR>");
@@ -242,13 +249,7 @@ fn check_over(project: Rc<Project>) {
 
 #[test]
 fn a_review_is_over_when_the_user_has_committed_the_file_in_between() {
-    let script = Script::new().step(json!({ "shell": "sed -i -e s/two/TWO/ a.txt" }));
-    let project = Project::new()
-        .file("a.txt", OLD)
-        .agent("agent", &script.done());
-    let nvim = start(committed(project), "a.txt");
-    turn(&nvim);
-    wait_review(&nvim, 1, 1);
+    let nvim = changed_since_commit();
     nvim.wait("the review to be stored, with what git has", || {
         let is_known = |file: &Vec<u8>| {
             let reviews = stored_in(file)[1].to_string();

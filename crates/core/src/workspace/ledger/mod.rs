@@ -211,18 +211,20 @@ impl Review {
     /// its hunks back.
     pub fn follow(&mut self, edit: &LineEdit) {
         self.edited(edit);
-        self.recall_or_settle();
+        self.recall_or_settle(Cause::User);
     }
 
     /// Replaces the text as [`Review::follow`] does.
     pub fn follow_to(&mut self, current: Text) {
         self.wrote(current);
-        self.recall_or_settle();
+        self.recall_or_settle(Cause::User);
     }
 
-    fn recall_or_settle(&mut self) -> bool {
+    /// Restores the state of the present content, if that is remembered, else remembers it; returns
+    /// whether it was.
+    fn recall_or_settle(&mut self, step: Cause) -> bool {
         let Some(state) = self.history.recall(&self.track.current, self.mark) else {
-            self.settle(Cause::User);
+            self.settle(step);
             return false;
         };
         self.track = state.track;
@@ -488,21 +490,7 @@ impl Review {
         if edits.is_empty() {
             return false;
         }
-        match self.history.recall(&self.track.current, self.mark) {
-            Some(state) => {
-                self.track = state.track;
-                self.offers = state.offers;
-                self.alone = state.alone;
-                self.bytes = 0;
-                self.show();
-                self.agent_ends();
-                true
-            }
-            None => {
-                self.settle(step);
-                false
-            }
-        }
+        self.recall_or_settle(step)
     }
 
     /// Clips an edit to the text, and removes the unchanged lines at its edges.

@@ -1,7 +1,6 @@
 //! Takes one author's changes out of a text that others have changed since.
 //!
-//! Invariants: a line that is neither the author's nor was there before stays. Without such lines
-//! nothing is in conflict.
+//! Invariant: a line that is neither the author's nor was there before stays.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -143,7 +143,6 @@ impl Life {
     fn undoes_all(&mut self) {
         for number in (1..=self.turns).rev() {
             self.undoes(number);
-            assert!(!self.undoes(number), "turn {number} is undone");
         }
     }
 
