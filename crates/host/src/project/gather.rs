@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::effort::Effort;
+
 /// Quiet time before a look.
 ///
 /// Notifications of later writes have not arrived yet, so looking sooner would miss them.
@@ -23,10 +25,6 @@ const WRITING: Duration = Duration::from_millis(50);
 
 /// Maximum delay from the first event to the look.
 const STORM: Duration = Duration::from_millis(200);
-
-/// Rest after a look, as a multiple of its duration: unsolicited looks use at most a tenth of one
-/// CPU in the long run.
-pub(super) const REST: u32 = 9;
 
 /// Maximum rest owed: a few looks in quick succession are not delayed.
 const OWED: Duration = Duration::from_secs(2);
@@ -170,10 +168,10 @@ impl Gather {
         self.held = held;
     }
 
-    /// Records the duration of the last look.
-    pub(super) fn looked(&mut self, took: Duration, now: Instant) {
+    /// Records the cost of the last look.
+    pub(super) fn looked(&mut self, effort: Effort, now: Instant) {
         let from = self.rested.map_or(now, |rested| rested.max(now));
-        self.rested = Some(from + took * REST);
+        self.rested = Some(from + effort.rest());
     }
 
     fn note(&mut self, now: Instant) {
@@ -306,9 +304,13 @@ mod tests {
         let now = Instant::now() + OWED;
         let path = Path::new("/p/a");
         let mut gather = Gather::default();
+        let effort = Effort {
+            cpu: MS * 40,
+            took: MS * 40,
+        };
         let mut due = |looks: u32| {
             for _ in 0..looks {
-                gather.looked(MS * 40, now);
+                gather.looked(effort, now);
             }
             assert_eq!(gather.due(), None, "rest alone is no reason to look");
             gather.path(path, Activity::Done, now);

@@ -12,6 +12,7 @@ mod checkpoints;
 mod codec;
 mod committed;
 mod compare;
+mod effort;
 mod excludes;
 mod gaps;
 mod gather;

@@ -14,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags};
 
+use super::effort::{cpu_time_of, helped};
 use super::manifest::{Entry, Stat, What};
 use super::scan::FoundFile;
 use super::store::{Loss, Store};
@@ -120,12 +121,14 @@ pub(super) fn in_parallel<T: Sync, R: Send>(
             done.push((at, work(item)));
         }
     };
+    let share = || cpu_time_of(share);
     let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(share)).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
         // A panic continues here, inside the guard of the caller.
         let done = joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        done.flatten().collect()
+        let done = done.inspect(|(_, cpu)| helped(*cpu));
+        done.flat_map(|(done, _)| done).collect()
     });
     all.sort_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, result)| result).collect()

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::gather::{Due, PostponedPaths, REST, Where};
+use super::effort::Effort;
+use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
 use super::git_queries::GitQueries;
 use super::notifications::Notifications;
@@ -146,12 +147,12 @@ impl Wakeups {
         Some(due.tree.unwrap_or_else(|| Where::At(BTreeSet::new())))
     }
 
-    /// Records the duration of a look that a notification or the timer caused.
-    pub(super) fn rest(&self, took: Duration) {
+    /// Records the cost of a look that a notification or the timer caused.
+    pub(super) fn rest(&self, effort: Effort) {
         self.notifications
             .lock()
             .gather
-            .looked(took, Instant::now());
+            .looked(effort, Instant::now());
     }
 
     /// Schedules another look at these paths, replacing earlier ones.
@@ -159,9 +160,9 @@ impl Wakeups {
         self.notifications.hold(held.cloned());
     }
 
-    /// Records that a full comparison was made, and its duration.
-    pub(super) fn compared(&mut self, took: Duration) {
-        self.rested = Instant::now() + self.every.max(took * REST);
+    /// Records that a full comparison was made, and its cost.
+    pub(super) fn compared(&mut self, effort: Effort) {
+        self.rested = Instant::now() + self.every.max(effort.rest());
     }
 
     /// Returns the time of the next full comparison; `None` if the watches cover everything, or no

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::compare::Difference;
+use super::effort::{Effort, cpu_time_of};
 use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
 use super::reading::{Attempt, Exhausted, now};
@@ -58,6 +59,7 @@ pub(super) async fn run(
         is_tracked_known: false,
         held: None,
         is_copying: false,
+        cpu_micros: Arc::default(),
         turns: Arc::default(),
         root,
         kit,
@@ -97,6 +99,8 @@ struct Worker {
     held: Option<PostponedPaths>,
     /// Contents are left to copy.
     is_copying: bool,
+    /// The CPU time that work on the shadow has used.
+    cpu_micros: Arc<AtomicU64>,
     /// Counts the checkpoints, each of which may begin or end a turn.
     turns: Arc<AtomicU64>,
     kit: Kit,
@@ -240,11 +244,12 @@ impl Worker {
                 Some(_) => self.with_news(place).await,
                 None => place,
             };
-            let (start, is_all) = (Instant::now(), place == Where::Everything);
+            let (begun, is_all) = (self.begin(), place == Where::Everything);
             self.look(place).await;
-            self.wakeups.rest(start.elapsed());
+            let effort = self.effort_since(begun);
+            self.wakeups.rest(effort);
             if is_all {
-                self.wakeups.compared(start.elapsed());
+                self.wakeups.compared(effort);
             }
         }
         if due.repository {
@@ -258,9 +263,28 @@ impl Worker {
         place: &'static str,
         work: impl FnOnce(&mut Shadow) -> T + Send + 'static,
     ) -> Option<T> {
-        let shadow = Arc::clone(&self.shadow);
-        let work = move || work(&mut shadow.lock().unwrap_or_else(PoisonError::into_inner));
+        let (shadow, sum) = (Arc::clone(&self.shadow), Arc::clone(&self.cpu_micros));
+        let work = move || {
+            let mut shadow = shadow.lock().unwrap_or_else(PoisonError::into_inner);
+            let (done, cpu) = cpu_time_of(|| work(&mut shadow));
+            let micros = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
+            sum.fetch_add(micros, Ordering::Relaxed);
+            done
+        };
         self.kit.blocking(place, work).await
+    }
+
+    /// Returns what [`Worker::effort_since`] needs to know of the beginning.
+    fn begin(&self) -> (Instant, u64) {
+        (Instant::now(), self.cpu_micros.load(Ordering::Relaxed))
+    }
+
+    fn effort_since(&self, (start, micros): (Instant, u64)) -> Effort {
+        let now = self.cpu_micros.load(Ordering::Relaxed);
+        Effort {
+            cpu: Duration::from_micros(now.saturating_sub(micros)),
+            took: start.elapsed(),
+        }
     }
 
     /// Repeats work on the shadow for a while as long as the system is exhausted; `None` if it
@@ -391,10 +415,10 @@ impl Worker {
     /// Looks at a place, and again at postponed paths, until all changes there are reported; `None`
     /// if it panicked.
     async fn look_until_still(&mut self, place: Where) -> Option<()> {
-        let (start, is_all) = (Instant::now(), place == Where::Everything);
+        let (begun, is_all) = (self.begin(), place == Where::Everything);
         self.look(place).await?;
         if is_all {
-            self.wakeups.compared(start.elapsed());
+            self.wakeups.compared(self.effort_since(begun));
         }
         while let Some(PostponedPaths { paths, again }) = self.held.take() {
             tokio::time::sleep_until(again.into()).await;

@@ -119,7 +119,11 @@ impl Run {
                 Some(Event::Timer {
                     token: DEADLINE_TOKEN,
                 }) => {
-                    assert!(begin.elapsed() < DEADLINE, "nothing came in {DEADLINE:?}");
+                    if begin.elapsed() >= DEADLINE {
+                        self.host.kit.log.flush(DEADLINE);
+                        let log = read(&self.path("acp.log"));
+                        panic!("nothing came in {DEADLINE:?}; the log:\n{log}");
+                    }
                     // It was set in an earlier wait.
                     self.set_deadline();
                 }

@@ -174,7 +174,7 @@ fn a_change_is_reported_immediately() {
 #[test]
 fn a_storm_of_changes_causes_few_looks_and_a_correct_state() {
     let project = Project::new(&[("a", "one\n")]);
-    let before = project.looks();
+    let (before, start) = (project.looks(), Instant::now());
     let folder = project.root.join("storm");
     fs::create_dir(&folder).expect("a folder");
     let create = |n| fs::File::create(folder.join(format!("{n}"))).expect("a file");
@@ -188,8 +188,12 @@ fn a_storm_of_changes_causes_few_looks_and_a_correct_state() {
     for n in 0..100 {
         project.check(&format!("storm/{n}"), Some(&format!("{:05}\n", 9_900 + n)));
     }
-    let looks = project.looks() - before;
-    assert!(looks < 100, "{looks} looks");
+    let (looks, took) = (project.looks() - before, start.elapsed());
+    // On a busy machine it lasts long.
+    assert!(
+        looks as f64 <= 10.0 + 40.0 * took.as_secs_f64(),
+        "{looks} looks in {took:?}"
+    );
 }
 
 #[test]
