@@ -1,8 +1,8 @@
 //! Ends a process group: which signal it gets, when, and why.
 //!
 //! Invariant: every group ends by the same steps: SIGTERM, then SIGKILL, each at its time and only
-//! while a member is left. The owner adds what belongs to a step (an agent's stdin is closed, a
-//! terminal hangs up).
+//! while a member is left. If the first one is late, as on a busy machine, so is the second one. The
+//! owner adds what belongs to a step (an agent's stdin is closed, a terminal hangs up).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,9 +16,13 @@ use super::process::Exit;
 /// Polling interval for a group whose leader has been reaped.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Time from SIGKILL until a group that still has members is abandoned (a process stuck in the
-/// kernel, or a zombie whose parent does not reap it).
+/// Time from SIGKILL until a group without its leader is abandoned (a process stuck in the kernel,
+/// or a zombie whose parent does not reap it).
 const GIVE_UP: Duration = Duration::from_millis(500);
+
+/// Time from SIGKILL until a leader counts as stuck in the kernel. We reap it ourselves, and on a
+/// busy machine it has to wait for a processor to die.
+const STUCK: Duration = Duration::from_secs(5);
 
 /// Progress of ending a group.
 #[derive(Debug)]
@@ -123,6 +127,7 @@ impl End {
             signalled: &self.signalled,
             exited,
             sent: None,
+            termed: None,
             killed: None,
         }
     }
@@ -134,6 +139,8 @@ pub(super) struct EndSteps<'a> {
     signalled: &'a AtomicBool,
     exited: watch::Receiver<Option<Exit>>,
     sent: Option<Signal>,
+    /// When SIGTERM was sent.
+    termed: Option<Instant>,
     /// When SIGKILL was sent.
     killed: Option<Instant>,
 }
@@ -145,6 +152,14 @@ pub(super) enum EndStep {
     Over(Outcome),
 }
 
+impl Plan {
+    /// Returns when to send SIGKILL if SIGTERM was sent at `termed`.
+    fn kill_at(self, termed: Instant) -> Instant {
+        let between = self.kill.saturating_duration_since(self.term);
+        self.kill.max(termed + between)
+    }
+}
+
 impl EndSteps<'_> {
     /// Waits for the next planned step; each signal is returned once. `is_gone` says whether the
     /// group is empty.
@@ -154,17 +169,23 @@ impl EndSteps<'_> {
                 return EndStep::Over(Outcome::Gone);
             }
             let now = Instant::now();
-            let (due, next) = match *self.plan.borrow_and_update() {
-                Some(Plan { term, .. }) if now < term => (None, term),
-                Some(Plan { kill, .. }) if now < kill => (Some(Signal::TERM), kill),
-                // Even when both times have passed (a process can be slow to start), SIGKILL is
-                // sent once.
-                _ => match *self.killed.get_or_insert(now) + GIVE_UP {
-                    end if now < end => (Some(Signal::KILL), end),
-                    _ => return EndStep::Over(Outcome::Alive),
-                },
-            };
             let led = self.exited.borrow().is_none();
+            let plan = *self.plan.borrow_and_update();
+            let kill = plan.map(|plan| plan.kill_at(self.termed.unwrap_or(now)));
+            let (due, next) = match (plan, kill) {
+                (Some(Plan { term, .. }), _) if now < term => (None, term),
+                (_, Some(kill)) if now < kill => {
+                    self.termed.get_or_insert(now);
+                    (Some(Signal::TERM), kill)
+                }
+                _ => {
+                    let patience = if led { STUCK } else { GIVE_UP };
+                    match *self.killed.get_or_insert(now) + patience {
+                        end if now < end => (Some(Signal::KILL), end),
+                        _ => return EndStep::Over(Outcome::Alive),
+                    }
+                }
+            };
             if due != self.sent
                 && let Some(signal) = due
             {
@@ -205,25 +226,46 @@ impl Blame {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_group_that_starts_after_its_deadline_is_still_killed() {
+    /// Returns the first steps of a group that never ends and begins to end late: SIGTERM was due a
+    /// minute ago, and SIGKILL this long after it.
+    fn late<const N: usize>(between: Duration, exit: Option<Exit>) -> [EndStep; N] {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .expect("a runtime");
         let end = End::new();
-        let past = Instant::now().checked_sub(GIVE_UP * 2).expect("a time");
+        let minute = Duration::from_secs(60);
+        let term = Instant::now().checked_sub(minute).expect("a time");
         end.plan.send_replace(Some(Plan {
-            term: past,
-            kill: past,
+            term,
+            kill: term + between,
             blame: None,
         }));
-        let (_report, exited) = watch::channel(None);
-        let steps = runtime.block_on(async {
+        let (_report, exited) = watch::channel(exit);
+        runtime.block_on(async {
             let mut steps = end.steps(exited);
-            [steps.next(|| false).await, steps.next(|| false).await]
-        });
-        let killed = EndStep::Send(Signal::KILL);
-        assert_eq!(steps, [killed, EndStep::Over(Outcome::Alive)]);
+            let mut found = [EndStep::Over(Outcome::Gone); N];
+            for step in &mut found {
+                *step = steps.next(|| false).await;
+            }
+            found
+        })
+    }
+
+    const TERM: EndStep = EndStep::Send(Signal::TERM);
+    const KILL: EndStep = EndStep::Send(Signal::KILL);
+
+    #[test]
+    fn a_group_that_starts_after_its_deadline_is_still_killed() {
+        assert_eq!(late(Duration::ZERO, None), [KILL]);
+        let over = EndStep::Over(Outcome::Alive);
+        assert_eq!(late(Duration::ZERO, Some(Exit::Code(0))), [KILL, over]);
+    }
+
+    #[test]
+    fn a_late_end_leaves_time_between_the_signals() {
+        let (begun, between) = (Instant::now(), Duration::from_millis(50));
+        assert_eq!(late(between, None), [TERM, KILL]);
+        assert!(begun.elapsed() >= between);
     }
 }

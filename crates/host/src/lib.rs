@@ -199,10 +199,11 @@ impl Host {
         })
     }
 
-    /// Returns a test for files that a program has open and writes to; it takes their size, too.
+    /// Returns a test for files that a program has open and writes to; it takes their size, too, and
+    /// waits a moment for such a program to close the file.
     pub fn is_being_written(&self) -> impl Fn(&Path, u64) -> bool + use<> {
         let writers = Arc::clone(&self.kit.writers);
-        move |path, bytes| writers.is_open(path, bytes)
+        move |path, bytes| writers.stays_open(path, bytes)
     }
 
     /// Returns a function that sets the lowest level of the log's entries.

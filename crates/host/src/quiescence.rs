@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use acp_core::spine::event::Stamp;
@@ -70,11 +70,16 @@ struct Open {
 /// Capacity of each of the maps and lists below.
 const REMEMBERED: usize = 256;
 
+/// Maximum time that a save waits for a file's writer.
+const CLOSING: Duration = Duration::from_millis(200);
+
 /// Tracks which files are being written.
 #[derive(Debug, Default)]
 pub(super) struct Writers {
     quiescence: Quiescence,
     tracked: Mutex<Tracked>,
+    /// Notified when a file is closed.
+    closed: Condvar,
     /// One for each watcher that reports writers.
     cookies: Mutex<Vec<Weak<Cookie>>>,
 }
@@ -89,11 +94,24 @@ struct Tracked {
     own_writes: Vec<(Stamp, Instant)>,
 }
 
+impl Tracked {
+    /// Returns for how long a program has been writing a file of this size.
+    ///
+    /// A created file that already has content may be a hard link to another file, so it does not
+    /// count.
+    fn open_for(&self, path: &Path, bytes: u64) -> Option<Duration> {
+        let open = self.open.get(path);
+        let open = open.filter(|it| it.is_written || bytes == 0)?;
+        Some(open.since.elapsed())
+    }
+}
+
 impl Writers {
     pub(super) fn new(quiescence: Quiescence) -> Self {
         Self {
             quiescence,
             tracked: Mutex::default(),
+            closed: Condvar::new(),
             cookies: Mutex::default(),
         }
     }
@@ -163,27 +181,29 @@ impl Writers {
 
     pub(super) fn note_closed(&self, path: &Path) {
         self.lock().open.remove(path);
+        self.closed.notify_all();
     }
 
     /// Forgets all writers: their closing may have been missed.
     pub(super) fn forget(&self) {
         self.lock().open.clear();
+        self.closed.notify_all();
     }
 
     /// Returns whether a program has a file of this size open and is writing it.
     pub(super) fn is_open(&self, path: &Path, bytes: u64) -> bool {
-        self.open_for(path, bytes).is_some()
+        self.lock().open_for(path, bytes).is_some()
     }
 
-    /// Returns for how long a program has been writing a file of this size.
-    ///
-    /// A created file that already has content may be a hard link to another file, so it does not
-    /// count.
-    fn open_for(&self, path: &Path, bytes: u64) -> Option<Duration> {
-        let tracked = self.lock();
-        let open = tracked.open.get(path);
-        let open = open.filter(|it| it.is_written || bytes == 0)?;
-        Some(open.since.elapsed())
+    /// Returns whether a program has a file of this size open and is writing it, and does not close
+    /// it soon: the report that it was closed may be on its way. Blocks for [`CLOSING`] at most.
+    pub(super) fn stays_open(&self, path: &Path, bytes: u64) -> bool {
+        let is_open = |tracked: &mut Tracked| tracked.open_for(path, bytes).is_some();
+        let waited = self
+            .closed
+            .wait_timeout_while(self.lock(), CLOSING, is_open);
+        let (tracked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        tracked.open_for(path, bytes).is_some()
     }
 
     /// Records a file that this client or Neovim has written: it is complete although it is new.
@@ -231,7 +251,7 @@ impl Writers {
             // The report that it was closed may be on its way.
             return None;
         }
-        let open_for = self.open_for(path, stamp.bytes);
+        let open_for = self.lock().open_for(path, stamp.bytes);
         if open_for.is_some_and(|it| it < self.quiescence.patience) {
             return Some(self.quiescence.after);
         }
@@ -267,6 +287,22 @@ mod tests {
         let wait = quiescence.wait(modified);
         assert_eq!(wait.is_some(), waits, "{age_ms} ms: {wait:?}");
         assert!(wait.is_none_or(|wait| wait <= quiescence.after));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_save_waits_for_the_report_that_a_file_is_closed() {
+        let (writers, path) = (Writers::default(), Path::new("/p/a"));
+        writers.note_written(path);
+        let begun = Instant::now();
+        assert!(writers.stays_open(path, 1), "nobody closes it");
+        assert!(begun.elapsed() >= CLOSING);
+        assert!(!writers.stays_open(Path::new("/p/b"), 1));
+        std::thread::scope(|scope| {
+            scope.spawn(|| writers.note_closed(path));
+            // On a busy machine, that thread may begin late.
+            while writers.stays_open(path, 1) {}
+        });
     }
 
     #[test]

@@ -80,6 +80,7 @@ impl Watch {
         let (notifications, inbox) = (Arc::clone(&self.notifications), self.inbox.clone());
         // Runs on a thread of the watcher.
         let take = move |event| {
+            acp_edge::slow::pause("watch");
             guarded_call("what a watch tells", &inbox, || notifications.take(event));
         };
         // Links are not followed: their targets are watched where they are, or not.
