@@ -415,7 +415,7 @@ fn project_event(model: &mut Model, event: ProjectEvent, fx: &mut Effects) {
                 .workspace
                 .project_is_limited(&root, Limit::Watch, &why, fx);
         }
-        ProjectEvent::Committed { files } => model.workspace.committed(files, fx),
+        ProjectEvent::Committed { files, turns } => model.workspace.committed(files, turns, fx),
         ProjectEvent::ReviewsKept { root, files } => model.workspace.reviews_kept(&root, files, fx),
         ProjectEvent::CheckpointTaken { token, result } => {
             model.workspace.checkpoint_was_answered(token, result, fx);

@@ -16,8 +16,8 @@ use super::process::Exit;
 /// Polling interval for a group whose leader has been reaped.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Time from SIGKILL until a group without its leader is abandoned (a process stuck in the kernel,
-/// or a zombie whose parent does not reap it).
+/// Time from SIGKILL, or from the end of its leader if that is later, until a group is abandoned (a
+/// process stuck in the kernel, or a zombie whose parent does not reap it).
 const GIVE_UP: Duration = Duration::from_millis(500);
 
 /// Time from SIGKILL until a leader counts as stuck in the kernel. We reap it ourselves, and on a
@@ -129,6 +129,7 @@ impl End {
             sent: None,
             termed: None,
             killed: None,
+            reaped: None,
         }
     }
 }
@@ -143,6 +144,8 @@ pub(super) struct EndSteps<'a> {
     termed: Option<Instant>,
     /// When SIGKILL was sent.
     killed: Option<Instant>,
+    /// When the leader was seen to be reaped.
+    reaped: Option<Instant>,
 }
 
 /// The next thing to do to a group.
@@ -170,6 +173,9 @@ impl EndSteps<'_> {
             }
             let now = Instant::now();
             let led = self.exited.borrow().is_none();
+            if !led {
+                self.reaped.get_or_insert(now);
+            }
             let plan = *self.plan.borrow_and_update();
             let kill = plan.map(|plan| plan.kill_at(self.termed.unwrap_or(now)));
             let (due, next) = match (plan, kill) {
@@ -179,11 +185,15 @@ impl EndSteps<'_> {
                     (Some(Signal::TERM), kill)
                 }
                 _ => {
-                    let patience = if led { STUCK } else { GIVE_UP };
-                    match *self.killed.get_or_insert(now) + patience {
-                        end if now < end => (Some(Signal::KILL), end),
-                        _ => return EndStep::Over(Outcome::Alive),
+                    let killed = *self.killed.get_or_insert(now);
+                    let end = match self.reaped {
+                        None => killed + STUCK,
+                        Some(reaped) => killed.max(reaped) + GIVE_UP,
+                    };
+                    if now >= end {
+                        return EndStep::Over(Outcome::Alive);
                     }
+                    (Some(Signal::KILL), end)
                 }
             };
             if due != self.sent

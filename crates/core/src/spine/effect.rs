@@ -246,11 +246,12 @@ pub enum Save {
 
 /// Whether a turn runs in a project. Only then, if the system cannot watch its files, the host
 /// compares them repeatedly: an idle project costs nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Turns {
     /// The checkpoint begins a turn, or ends one while others run.
     Running,
     /// The checkpoint ends the last turn.
+    #[default]
     Over,
 }
 

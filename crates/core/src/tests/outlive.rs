@@ -10,6 +10,7 @@ use super::ondisk::{
 };
 use super::world::{Part, S1, World};
 use crate::event::{Event, ProjectEvent, ReviewEvent, ViewEvent};
+use crate::spine::effect::Turns;
 use crate::spine::event::{DiskText, ListEvent, ReviewAction, Scope};
 use crate::spine::project::{Committed, FileState, KeptNow, KeptReview, Whole};
 use crate::text::format::Format;
@@ -44,13 +45,18 @@ fn commits(w: &mut World, index: &str, head: &str) {
 }
 
 fn has_version(w: &mut World, index: &str, head: &str, is_first: bool) {
+    answers(w, index, head, is_first, Turns::Over);
+}
+
+/// Reports what git answers to a question that was asked while turns ran, or not.
+fn answers(w: &mut World, index: &str, head: &str, is_first: bool, turns: Turns) {
     let files = vec![Committed {
         path: F.into(),
         index: version(index),
         head: version(head),
         is_first,
     }];
-    w.happens(Event::Project(ProjectEvent::Committed { files }));
+    w.happens(Event::Project(ProjectEvent::Committed { files, turns }));
 }
 
 fn hunks(w: &World) -> usize {
@@ -91,6 +97,21 @@ fn a_commit_in_a_turn_accepts_nothing() {
     let more = format!("{NEW}f\n");
     commits(&mut w, &more, &more);
     assert_eq!(hunks(&w), 2);
+}
+
+#[test]
+fn a_commit_in_a_turn_that_git_reports_late_accepts_nothing() {
+    let mut w = reviewed(false);
+    w.prompts("commit it");
+    w.goes_on();
+    w.ends_turn("end_turn");
+    w.goes_on();
+    answers(&mut w, NEW, NEW, false, Turns::Running);
+    assert_eq!(hunks(&w), 2);
+    // From then on, the user's commits count.
+    commits(&mut w, OLD, OLD);
+    commits(&mut w, NEW, NEW);
+    assert_eq!(hunks(&w), 0);
 }
 
 #[test]
@@ -418,7 +439,8 @@ fn a_commit_between_two_neovims_accepts_what_it_has() {
             head: version(OLD),
             is_first: true,
         }];
-        next.happens(Event::Project(ProjectEvent::Committed { files }));
+        let turns = Turns::Over;
+        next.happens(Event::Project(ProjectEvent::Committed { files, turns }));
         match is_committed {
             true => check_whole(&next, F, &[]),
             false => check_whole(&next, F, &[Whole::Deleted]),

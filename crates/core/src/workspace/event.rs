@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::spine::effect::Turns;
 use crate::spine::event::{
     BufState, EditDone, EditError, Overwritten, ReviewAction, Scope, Stamp, UndoStep,
 };
@@ -113,8 +114,9 @@ pub enum ProjectEvent {
         token: Token<reply::CheckpointTaken>,
         result: Result<Checkpoint, String>,
     },
-    /// The user's repository has new versions of files under review, in its index or HEAD.
-    Committed { files: Vec<Committed> },
+    /// The user's repository has new versions of files under review, in its index or HEAD. If turns
+    /// ran since it was last asked, they may be an agent's.
+    Committed { files: Vec<Committed>, turns: Turns },
     /// Reviews stored by an earlier Neovim, sent when a project is opened.
     ReviewsKept {
         root: PathBuf,

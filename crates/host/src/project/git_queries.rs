@@ -1,7 +1,8 @@
 //! Queries git in a separate task, so that looks never wait for a slow git, and the end of a turn
 //! only for a while.
 //!
-//! Invariant: the latest query wins; queries that arrive while git runs are merged.
+//! Invariant: the latest query wins; queries that arrive while git runs are merged. An answer that may
+//! hold what a turn did says so, however late it comes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use super::wakeups::lock;
 use super::watch::Watch;
 use crate::Kit;
 use acp_core::event::{Event, ProjectEvent};
-use acp_core::spine::effect::Level;
+use acp_core::spine::effect::{Level, Turns};
 
 /// How long to wait until git is queried again that could not be started.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -28,6 +29,9 @@ struct UnderReview {
     last: u64,
     /// The number of queries that were asked for.
     queries: u64,
+    /// The number of the last one about what a turn did.
+    of_turn: u64,
+    turns: Turns,
 }
 
 /// A handle on the task, which ends when this is dropped.
@@ -69,18 +73,29 @@ impl GitQueries {
         });
     }
 
+    /// Sets whether turns run from now on.
+    pub(super) fn turns(&self, turns: Turns) {
+        self.asked.send_if_modified(|asked| {
+            asked.turns = turns;
+            false
+        });
+    }
+
     /// Queries git again.
     pub(super) fn again(&self) {
         self.asked.send_modify(|asked| asked.queries += 1);
     }
 
-    /// Queries git again if files are under review, and waits for the answer, but not longer than
-    /// `patience`.
+    /// Queries git again at the end of a turn if files are under review, and waits for the answer,
+    /// but not longer than `patience`.
     pub(super) async fn catch_up(&self, patience: Duration) {
         if self.asked.borrow().files.is_empty() {
             return;
         }
-        self.again();
+        self.asked.send_modify(|asked| {
+            asked.queries += 1;
+            asked.of_turn = asked.queries;
+        });
         let query = self.asked.borrow().queries;
         let mut answered = self.answered.clone();
         let answer = answered.wait_for(|&answered| answered >= query);
@@ -98,20 +113,27 @@ struct Task {
 
 impl Task {
     async fn run(self, mut asked: Receiver<UnderReview>, answers: Sender<u64>) {
+        let mut last = 0;
         while asked.changed().await.is_ok() {
             let (files, query) = {
                 let asked = asked.borrow_and_update();
                 (Arc::new(asked.files.clone()), asked.queries)
             };
+            // While git ran, a turn may have begun, or even ended.
+            let turns = || match &*asked.borrow() {
+                now if now.of_turn > last => Turns::Running,
+                now => now.turns,
+            };
             // A commit may have happened before the watches were in place.
-            while self.ask(Arc::clone(&files)).await {}
+            while self.ask(Arc::clone(&files), turns).await {}
             answers.send_replace(query);
+            last = query;
         }
     }
 
     /// Queries git and reports new versions; returns whether it must be queried again: watches were
     /// added, or it could not be started.
-    async fn ask(&self, asked: Arc<BTreeMap<PathBuf, u64>>) -> bool {
+    async fn ask(&self, asked: Arc<BTreeMap<PathBuf, u64>>, turns: impl Fn() -> Turns) -> bool {
         let (reviews, watch) = (Arc::clone(&self.reviews), Arc::clone(&self.watch));
         let work = move || {
             let mut reviews = reviews.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,11 +145,11 @@ impl Task {
         let Some((files, done, placed, asked)) = self.kit.blocking("asking git", work).await else {
             return false;
         };
-        let news = files.len();
+        let (news, turns) = (files.len(), turns());
         if news > 0 {
             self.kit
                 .inbox
-                .send(Event::Project(ProjectEvent::Committed { files }));
+                .send(Event::Project(ProjectEvent::Committed { files, turns }));
         }
         let root = self.root.clone();
         let line = format!(

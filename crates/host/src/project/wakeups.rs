@@ -112,6 +112,7 @@ impl Wakeups {
 
     /// Sets whether turns run from now on; returns whether they did before.
     pub(super) fn turns(&mut self, turns: Turns) -> Turns {
+        self.git_queries.turns(turns);
         std::mem::replace(&mut self.turns, turns)
     }
 

@@ -219,9 +219,8 @@ impl Worker {
             }
             Operation::Checkpoint(token, turns) => {
                 let begun = now();
-                let before = self.wakeups.turns(turns);
                 // A checkpoint while a turn runs may end another one.
-                let begins = before == Turns::Over && turns == Turns::Running;
+                let begins = turns == Turns::Running && self.wakeups.turns(turns) == Turns::Over;
                 let place = match begins {
                     true => self.changed().await,
                     false => Where::Everything,
@@ -231,6 +230,8 @@ impl Worker {
                     // What the agent has committed must not be taken for the user's commit.
                     self.wakeups.committed_until_now().await;
                 }
+                // Not before: until then, what git answers may be what the turn did.
+                self.wakeups.turns(turns);
                 self.checkpoint(token, begun, place, turns).await;
             }
             Operation::Track(paths) => self.track(paths).await,

@@ -67,10 +67,30 @@ impl Repo {
             .run(HostEffect::Reviewed { root, begun, ended });
     }
 
+    fn checkpoint(&self, turns: Turns) {
+        self.run.host.run(HostEffect::Checkpoint {
+            token: Token::new(1),
+            root: self.root.clone(),
+            turns,
+        });
+    }
+
+    /// Waits for a checkpoint; returns whether turns ran at the reports before it.
+    fn taken(&self) -> Vec<Turns> {
+        let mut told = Vec::new();
+        loop {
+            match self.run.next() {
+                Event::Project(ProjectEvent::Committed { turns, .. }) => told.push(turns),
+                Event::Project(ProjectEvent::CheckpointTaken { .. }) => return told,
+                _ => {}
+            }
+        }
+    }
+
     /// Returns the next report.
     fn told(&self) -> Vec<Committed> {
         loop {
-            if let Event::Project(ProjectEvent::Committed { files }) = self.run.next() {
+            if let Event::Project(ProjectEvent::Committed { files, .. }) = self.run.next() {
                 return files;
             }
         }
@@ -172,15 +192,11 @@ fn a_commit_is_reported_before_the_checkpoint_that_follows_it() {
     repo.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
     repo.check(staged, &[]);
     repo.git(&["reset", "--quiet", "--soft", "ORIG_HEAD"]);
-    repo.run.host.run(HostEffect::Checkpoint {
-        token: Token::new(1),
-        root: repo.root.clone(),
-        turns: Turns::Over,
-    });
+    repo.checkpoint(Turns::Over);
     let mut head = None;
     loop {
         match repo.run.next() {
-            Event::Project(ProjectEvent::Committed { files }) => {
+            Event::Project(ProjectEvent::Committed { files, .. }) => {
                 head = files.first().and_then(|file| text(&file.head));
             }
             Event::Project(ProjectEvent::CheckpointTaken { .. }) => break,
@@ -188,6 +204,30 @@ fn a_commit_is_reported_before_the_checkpoint_that_follows_it() {
         }
     }
     assert_eq!(head.as_deref(), Some("two\n"));
+}
+
+#[test]
+fn an_answer_says_whether_a_turn_ran_when_git_was_asked() {
+    // A checkpoint waits for git as long as it takes.
+    let run = Run::with(|config| config.limits.quiescence.patience = DEADLINE);
+    let repo = Repo::in_run(run);
+    repo.review(&["a"]);
+    repo.check((Some("one\n"), Some("one\n")), &[]);
+    repo.checkpoint(Turns::Running);
+    repo.taken();
+    repo.write("a", "two\n");
+    repo.git(&["commit", "--quiet", "-am", "the agent's"]);
+    repo.checkpoint(Turns::Over);
+    let told = repo.taken();
+    assert!(!told.is_empty());
+    assert!(told.iter().all(|&turns| turns == Turns::Running));
+    repo.write("a", "three\n");
+    repo.git(&["commit", "--quiet", "-am", "the user's"]);
+    loop {
+        if let Event::Project(ProjectEvent::Committed { turns, .. }) = repo.run.next() {
+            return assert_eq!(turns, Turns::Over);
+        }
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@
 
 use super::FileReview;
 use crate::spine::cx::Effects;
+use crate::spine::effect::Turns;
 use crate::spine::event::DiskText;
-use crate::spine::ids::SessionKey;
 use crate::spine::project::Committed;
 use crate::text::Text;
 use crate::workspace::Workspace;
@@ -14,7 +14,7 @@ use crate::workspace::ledger::Which;
 
 impl Workspace {
     /// Applies new versions of files from the repository.
-    pub(crate) fn committed(&mut self, files: Vec<Committed>, fx: &mut Effects) {
+    pub(crate) fn committed(&mut self, files: Vec<Committed>, turns: Turns, fx: &mut Effects) {
         let mut names = Vec::with_capacity(files.len());
         for mut version in files {
             let Committed {
@@ -23,11 +23,12 @@ impl Workspace {
             for content in [index, head].into_iter().flatten() {
                 self.read_as_known(path, content);
             }
-            let by = self.agent_at(&version.path);
+            let is_agents = turns == Turns::Running || self.agent_at(&version.path).is_some();
             let name = self.reviews.name_of(&version.path, &version.path);
             if let Some(file) = self.reviews.get_mut(&name) {
                 let was_uncommitted = file.is_uncommitted();
-                if file.take_version(version, by) || file.is_uncommitted() != was_uncommitted {
+                if file.take_version(version, is_agents) || file.is_uncommitted() != was_uncommitted
+                {
                     self.reviews.touch(&name);
                 }
             }
@@ -39,14 +40,14 @@ impl Workspace {
 
 impl FileReview {
     /// Records the repository's version; returns whether it accepts any hunk.
-    fn take_version(&mut self, version: Committed, by: Option<SessionKey>) -> bool {
+    fn take_version(&mut self, version: Committed, is_agents: bool) -> bool {
         let is_first = version.is_first;
         // A version from before the review ended and began again says nothing about what followed.
         let known = self.repository.replace(version).filter(|_| !is_first);
         if known.is_none() && std::mem::take(&mut self.may_be_committed) {
             return self.accept_committed();
         }
-        let (Some(known), Some(now), None) = (known, self.repository.clone(), by) else {
+        let (Some(known), Some(now), false) = (known, self.repository.clone(), is_agents) else {
             // The first version is only recorded for comparison; an agent's commit accepts nothing.
             return false;
         };
