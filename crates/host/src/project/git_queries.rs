@@ -99,7 +99,7 @@ impl GitQueries {
         let query = self.asked.borrow().queries;
         let mut answered = self.answered.clone();
         let answer = answered.wait_for(|&answered| answered >= query);
-        // Without an answer in time, what is known so far has to do.
+        // An answer that comes later is still known as the turn's.
         let _ = tokio::time::timeout(patience, answer).await;
     }
 }
