@@ -273,6 +273,28 @@ mod tests {
     }
 
     #[test]
+    fn a_leader_that_dies_late_is_waited_for_and_then_its_group() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        let end = End::new();
+        end.plan(Duration::ZERO, Duration::ZERO, None);
+        let (report, exited) = watch::channel(None);
+        runtime.block_on(async {
+            let mut steps = end.steps(exited);
+            assert_eq!(steps.next(|| false).await, KILL);
+            let soon = tokio::time::timeout(GIVE_UP + LOOK, steps.next(|| false));
+            assert!(soon.await.is_err(), "it is not abandoned yet");
+            report.send_replace(Some(Exit::Code(0)));
+            let reaped = Instant::now();
+            let over = EndStep::Over(Outcome::Alive);
+            assert_eq!(steps.next(|| false).await, over);
+            assert!(reaped.elapsed() >= GIVE_UP);
+        });
+    }
+
+    #[test]
     fn a_late_end_leaves_time_between_the_signals() {
         let (begun, between) = (Instant::now(), Duration::from_millis(50));
         assert_eq!(late(between, None), [TERM, KILL]);

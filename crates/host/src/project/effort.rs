@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 const REST: u32 = 9;
 
 /// The cost of a look.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Effort {
     /// The CPU time that it used.
     pub(super) cpu: Duration,

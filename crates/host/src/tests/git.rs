@@ -207,7 +207,7 @@ fn a_commit_is_reported_before_the_checkpoint_that_follows_it() {
 }
 
 #[test]
-fn an_answer_says_whether_a_turn_ran_when_git_was_asked() {
+fn an_answer_says_whether_it_may_hold_what_a_turn_did() {
     // A checkpoint waits for git as long as it takes.
     let run = Run::with(|config| config.limits.quiescence.patience = DEADLINE);
     let repo = Repo::in_run(run);
