@@ -304,6 +304,17 @@ fn unsaved_lines_stay_in_a_deleted_files_buffer() {
     let buf = w.buf(F);
     assert!(w.editor.buffers[&buf].modified);
     check_settled(&w);
+    // A line typed after the deletion.
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    shell(&mut w, |disk| disk.removes(F));
+    types(&mut w, 0, 0, &["typed"]);
+    w.ends_turn("end_turn");
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+    assert_eq!(w.buffer(F), "a\nb\ntyped\n\n");
+    let buf = w.buf(F);
+    assert!(w.editor.buffers[&buf].modified);
+    check_settled(&w);
 }
 
 #[test]

@@ -57,8 +57,10 @@ impl Review {
     /// from the text that the buffer had of the file to the one that it has now.
     pub fn file_changed(&mut self, saved: &Text, now: &Text, is_agents: bool) {
         let is_same = self.track.current == *now;
-        // If the file is gone, what the user has removed and not saved was in it.
-        if is_same && !(is_agents && now.is_empty()) {
+        // If the file is gone, what the user has removed and not saved was in it, and what the user
+        // types from now on was not.
+        let is_gone = is_agents && now.is_empty();
+        if is_same && !is_gone {
             self.note_saved();
             return;
         }
@@ -73,7 +75,7 @@ impl Review {
             }
             under.review.others_wrote(now.clone());
         }
-        let is_other = !is_same || under.review.track.base != self.track.base;
+        let is_other = !is_same || is_gone || under.review.track.base != self.track.base;
         self.under = is_other.then_some(under);
     }
 
