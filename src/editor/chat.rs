@@ -301,14 +301,17 @@ pub(super) fn follow_again(chat: &Chat) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Scrolls a session's transcript by the keys of a normal-mode command. At its end it follows again.
-pub fn scroll(key: SessionKey, keys: &str) -> mlua::Result<()> {
+/// Scrolls a session's transcript by the keys of a normal-mode command, so many times. At its end it
+/// follows again.
+pub fn scroll(key: SessionKey, keys: &str, count: i32) -> mlua::Result<()> {
     let Some(chat) = get(key) else {
         return Ok(());
     };
     match window::showing(chat.transcript, window::tab()?)? {
         Some(win) => {
-            let command = format!("normal! {keys}");
+            let most: usize = api("nvim_buf_line_count", chat.transcript)?;
+            let count = usize::try_from(count).unwrap_or(1).min(most);
+            let command = format!("normal! {}", keys.repeat(count));
             window::call(win, move || api("nvim_command", command))
         }
         None => Ok(()),

@@ -89,7 +89,7 @@ pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
             desc,
             move |lhs| match user::is_in_menu()? {
                 true => feed(lhs),
-                false => chat::scroll(key, keys),
+                false => chat::scroll(key, keys, user::count()?),
             },
         )?;
     }

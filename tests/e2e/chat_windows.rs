@@ -514,12 +514,12 @@ fn the_transcript_is_scrolled_from_the_input() {
     let nvim = talk::start(&[&long, r#"{"say":"more"}"#]);
     talk::talk(&nvim, "hi");
     nvim.wait_text("line 60");
-    for start in ["idraft", ""] {
+    for (start, down) in [("idraft", "<PageDown><PageDown>"), ("", "2<PageDown>")] {
         nvim.keys(&format!("{start}<PageUp><PageUp>"));
         nvim.wait("the end to be off the screen", || {
             !nvim.screen().has("line 60")
         });
-        nvim.keys(&"<PageDown>".repeat(4));
+        nvim.keys(down);
         nvim.wait_text("line 60");
         nvim.keys("<Esc>");
     }

@@ -92,7 +92,8 @@ local input_keys = {
       "scroll_up",
       keys(
         "<PageUp>",
-        "Normal and insert mode: scrolls the transcript up by half of its window, as |CTRL-U| does."
+        "Normal and insert mode: scrolls the transcript up by half of its window, as |CTRL-U| does; "
+          .. "a count repeats it."
       )
     ),
     field("scroll_down", keys("<PageDown>", "Normal and insert mode: scrolls it down.")),

@@ -265,7 +265,8 @@
 ---@field older? string|string[]|false
 --- In the last line: shows the next prompt, and finally your draft.
 ---@field newer? string|string[]|false
---- Normal and insert mode: scrolls the transcript up by half of its window, as |CTRL-U| does.
+--- Normal and insert mode: scrolls the transcript up by half of its window, as |CTRL-U| does; a
+--- count repeats it.
 ---@field scroll_up? string|string[]|false
 --- Normal and insert mode: scrolls it down.
 ---@field scroll_down? string|string[]|false
