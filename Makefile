@@ -57,6 +57,7 @@ CROSS = aarch64-apple-darwin
 cross: cross-setup
 	for triple in $(CROSS); do \
 		TOOLS='$(ZIG)' CARGO_TARGET_DIR='$(TARGET)/cross' sh tools/cross.sh $$triple zigbuild \
+			--config profile.dev.opt-level=0 \
 			--config 'profile.dev.package."*".opt-level=0' --config profile.dev.debug=0 \
 			-p acp-nvim -p acp-agents --lib --bin acp-mcp --bin acp-tutor --bin acp-agui || exit 1; \
 	done
@@ -73,7 +74,8 @@ TRY = -p acp-nvim -p acp-agents --no-default-features --lib --bin acp-mcp --bin 
 try:
 	@if grep -q '"acp-nvim-' lua/acp/checksums.lua && sh install.sh; then :; else \
 		echo 'building the library and the tutor: some minutes the first time' && \
-		CARGO_PROFILE_DEV_DEBUG=0 cargo build --config 'profile.dev.package."*".opt-level=1' $(TRY); \
+		CARGO_PROFILE_DEV_DEBUG=0 cargo build --config profile.dev.opt-level=0 \
+			--config 'profile.dev.package."*".opt-level=1' $(TRY); \
 	fi
 	@TARGET='$(TARGET)' sh tools/try.sh $(ARGS)
 
@@ -81,6 +83,8 @@ try:
 # Random lives are the same ones each time, so that a change is what makes the difference; `make
 # lives` looks for new ones.
 SEED = 1
+# A test waits for most of its time.
+test matrix: export RUST_TEST_THREADS = $(shell expr 2 '*' "$$(getconf _NPROCESSORS_ONLN)")
 test: build $(NVIM_READY) sdk-agent
 	PROPTEST_RNG_SEED=$(SEED) INSTA_UPDATE=no cargo test --workspace $(ARGS)
 

@@ -11,7 +11,6 @@ pub mod procs;
 mod project;
 mod rpc;
 mod screen;
-mod slots;
 mod svg;
 
 #[allow(unused_imports)] // Used by the benchmark.

@@ -16,7 +16,6 @@ use super::procs::{self, Process};
 use super::project::Project;
 use super::rpc::{Client, Flush, RpcError, from_json};
 use super::screen::Screen;
-use super::slots::{self, Slot};
 
 /// Default timeout of a request or a wait; far longer than a loaded machine needs.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -36,7 +35,6 @@ pub struct Nvim {
     /// Deadline of the running wait; requests sent during it share it.
     deadline: Cell<Option<Instant>>,
     ended: bool,
-    _slot: Rc<Slot>,
 }
 
 /// A `User Acp*` autocommand that was run.
@@ -55,7 +53,6 @@ impl Nvim {
         let project = project.into();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{count}", std::process::id());
-        let slot = slots::take();
         let mut child = launch::spawn(&project, &mark);
         let stdin = child.stdin.take().expect("it is piped");
         let stdout = child.stdout.take().expect("it is piped");
@@ -66,7 +63,6 @@ impl Nvim {
             mark,
             deadline: Cell::new(None),
             ended: false,
-            _slot: slot,
         };
         nvim.attach();
         nvim
