@@ -194,6 +194,22 @@ fn check_linked(steps: &[Step]) {
 }
 
 #[test]
+fn a_file_has_one_review_if_a_buffer_is_opened_while_it_is_written_by_another_name() {
+    check_linked(&[
+        Step::Read(0, None, None),
+        Step::Disk(0),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Disk(1),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Buffer(0, "open"),
+        Step::Disk(1),
+        Step::Buffer(0, "wipe"),
+    ]);
+}
+
+#[test]
 fn a_buffer_opened_by_another_name_during_a_reject_on_disk_gets_the_rejected_text() {
     check_linked(&[
         Step::Read(0, None, None),

@@ -416,7 +416,11 @@ impl Workspace {
         }));
         let by = self.writer_of(&real, over);
         let before = before.unwrap_or_default();
-        let name = self.reviews.name_of(path, &real);
+        // A buffer may have been loaded meanwhile, under another of the file's names.
+        let name = match self.documents.find(&real) {
+            Some((_, document)) => document.path.clone(),
+            None => self.reviews.name_of(path, &real),
+        };
         let is_agents = by.is_some() || self.is_agent_told(&real);
         if self.reviews.get(&name).is_none() && is_agents {
             self.note_read(&real, origin.clone(), How::Read);
