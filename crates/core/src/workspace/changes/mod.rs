@@ -392,6 +392,20 @@ impl Workspace {
         is_news.then_some((disk, told.by))
     }
 
+    /// Returns the file before the first change of an agent's that is reported and queued, and the
+    /// agent's session, if the version `over` followed that.
+    pub(crate) fn before_told(
+        &self,
+        real: &Path,
+        over: Option<Stamp>,
+    ) -> Option<(FileState, SessionKey)> {
+        let names = self.names_of(real);
+        let (change, by) = told_in(&self.fileops, &names).next()?;
+        let is_led = over.zip(change.after.stamp);
+        let is_led = is_led.is_some_and(|(over, told)| !told.is_later(&over));
+        (is_led && change.before.is_text()).then(|| (change.before.clone(), by))
+    }
+
     /// Gives the review of a file without a buffer what is reported and queued, up to the version
     /// `over` that a write has replaced: it may have several authors.
     pub(crate) fn take_told(&mut self, name: &Path, real: &Path, over: Option<Stamp>) {

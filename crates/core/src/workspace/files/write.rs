@@ -421,9 +421,17 @@ impl Workspace {
             Some((_, document)) => document.path.clone(),
             None => self.reviews.name_of(path, &real),
         };
-        let is_agents = by.is_some() || self.is_agent_told(&real);
-        if self.reviews.get(&name).is_none() && is_agents {
-            self.note_read(&real, origin.clone(), How::Read);
+        if self.reviews.get(&name).is_none() {
+            match self.before_told(&real, over) {
+                Some((first, by)) => {
+                    let base = first.text().unwrap_or_default();
+                    self.reviews.begin(&name, &real, by, &base, first);
+                }
+                None if by.is_some() || self.is_agent_told(&real) => {
+                    self.note_read(&real, origin.clone(), How::Read);
+                }
+                None => {}
+            }
         }
         self.take_told(&name, &real, over);
         let review = self
