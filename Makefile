@@ -57,8 +57,8 @@ CROSS = aarch64-apple-darwin
 cross: cross-setup
 	for triple in $(CROSS); do \
 		TOOLS='$(ZIG)' CARGO_TARGET_DIR='$(TARGET)/cross' sh tools/cross.sh $$triple zigbuild \
-			--config profile.dev.opt-level=0 \
 			--config 'profile.dev.package."*".opt-level=0' --config profile.dev.debug=0 \
+			--config profile.dev.package.acp_core.opt-level=0 \
 			-p acp-nvim -p acp-agents --lib --bin acp-mcp --bin acp-tutor --bin acp-agui || exit 1; \
 	done
 
@@ -74,8 +74,8 @@ TRY = -p acp-nvim -p acp-agents --no-default-features --lib --bin acp-mcp --bin 
 try:
 	@if grep -q '"acp-nvim-' lua/acp/checksums.lua && sh install.sh; then :; else \
 		echo 'building the library and the tutor: some minutes the first time' && \
-		CARGO_PROFILE_DEV_DEBUG=0 cargo build --config profile.dev.opt-level=0 \
-			--config 'profile.dev.package."*".opt-level=1' $(TRY); \
+		CARGO_PROFILE_DEV_DEBUG=0 cargo build --config 'profile.dev.package."*".opt-level=1' \
+			--config profile.dev.package.acp_core.opt-level=0 $(TRY); \
 	fi
 	@TARGET='$(TARGET)' sh tools/try.sh $(ARGS)
 
