@@ -1168,10 +1168,7 @@ fn an_agents_change_that_a_save_replaced_as_the_buffer_closed_is_reviewed() {
 
 #[test]
 fn a_write_over_a_report_that_waits_leaves_it_listed_if_another_program_wrote_between() {
-    let mut life = Story::new(Can::Forget, false);
     let steps = [
-        Step::Read(0, None, None),
-        Step::Disk(0),
         Step::User("prompt"),
         Step::Check,
         Step::Tell,
@@ -1181,8 +1178,5 @@ fn a_write_over_a_report_that_waits_leaves_it_listed_if_another_program_wrote_be
         Step::Shell(0, vec![(7, 0, 1)]),
         Step::Write(0, vec![]),
     ];
-    for step in &steps {
-        life.live(step);
-    }
-    drop(life.rests());
+    drop(live(Can::Forget, &steps, false));
 }
