@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use nvim_oxi::mlua;
 
 use super::kit::autocmd::{self, Fired, Scope};
-use super::kit::{buffer, window};
+use super::kit::{buffer, user, window};
 use super::nvim::{self, api};
 use super::state::{self, send};
 use super::{chat, chats, complete, follow, inputmarks, keymaps, keys, mentions, recall};
@@ -229,34 +229,45 @@ const SHORT: usize = 8;
 
 /// Shows a hint in an empty input window.
 fn placeholder(buf: i32, key: SessionKey) -> mlua::Result<()> {
-    let namespace = nvim::namespace("acp_chat")?;
-    let draw = move |hint: String| -> mlua::Result<()> {
-        api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
-        let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, 2, false))?;
-        if lines.len() > 1 || lines.first().is_some_and(|line| !line.is_empty()) {
-            return Ok(());
-        }
-        let room = match buffer::here()? == buf {
-            true => window::width(window::here()?)?,
-            false => i64::MAX,
-        };
-        buffer::set_hint(buf, "acp_chat", (0, 0), "overlay", keys::fitted(hint, room))
-    };
     let on_change = move |fired: Fired| {
-        let hint = match fired.event()?.as_str() {
-            // No window follows the agent while the user writes.
-            "InsertEnter" | "TextChangedI" if follow::is_followed_from(buf) => {
-                format!(
-                    "<Esc> lets the window follow · {}",
-                    keys::writing_hint(can_steer(key))
-                )
-            }
-            "InsertEnter" | "TextChangedI" => keys::writing_hint(can_steer(key)),
-            _ => keys::resting_hint(),
-        };
-        draw(hint)
+        let is_writing = matches!(fired.event()?.as_str(), "InsertEnter" | "TextChangedI");
+        draw_hint(buf, key, is_writing)
     };
     let events = ["TextChanged", "TextChangedI", "InsertEnter", "InsertLeave"];
     autocmd::on("input", &events, Scope::Buffer(buf), on_change)?;
-    draw(keys::resting_hint())
+    draw_hint(buf, key, false)
+}
+
+/// Updates the hint: a window follows the session's agent now, or no longer.
+pub fn follow_changed(key: SessionKey) -> mlua::Result<()> {
+    match chats::get(key) {
+        Some(chat) if buffer::is_loaded(chat.input)? => {
+            let is_writing = buffer::here()? == chat.input && user::is_inserting()?;
+            draw_hint(chat.input, key, is_writing)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn draw_hint(buf: i32, key: SessionKey, is_writing: bool) -> mlua::Result<()> {
+    let hint = match is_writing {
+        // No window follows the agent while the user writes.
+        true if follow::is_followed(key) => format!(
+            "<Esc> lets the window follow · {}",
+            keys::writing_hint(can_steer(key))
+        ),
+        true => keys::writing_hint(can_steer(key)),
+        false => keys::resting_hint(),
+    };
+    let namespace = nvim::namespace("acp_chat")?;
+    api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
+    let lines: Vec<String> = api("nvim_buf_get_lines", (buf, 0, 2, false))?;
+    if lines.len() > 1 || lines.first().is_some_and(|line| !line.is_empty()) {
+        return Ok(());
+    }
+    let room = match buffer::here()? == buf {
+        true => window::width(window::here()?)?,
+        false => i64::MAX,
+    };
+    buffer::set_hint(buf, "acp_chat", (0, 0), "overlay", keys::fitted(hint, room))
 }

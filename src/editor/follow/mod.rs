@@ -23,7 +23,7 @@ use self::window::Follower;
 use super::kit::defer;
 use super::kit::user::{self as keyboard, Activity};
 use super::kit::window::here;
-use super::{chats, complete, nvim};
+use super::{chats, input, nvim};
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::{Follow, FollowTarget, FollowView};
 use acp_core::view::follow::pace::{self, Facts, Moment, Next};
@@ -76,8 +76,9 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
     };
     let old = with(key, |trail| trail.mark.take());
     let mark = mark::show(old, view.mark)?;
-    with(key, |trail| {
+    let is_new = with(key, |trail| {
         trail.mark = mark;
+        let is_new = trail.mode != view.mode;
         trail.mode = view.mode;
         if trail.mode == Follow::Off {
             trail.followers.clear();
@@ -86,7 +87,11 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
         trail.target = view.target.filter(|target| target.number > trail.done);
         let is_over = trail.target.as_ref().is_some_and(|target| target.is_over);
         trail.over = is_over.then(|| trail.over.unwrap_or_else(Instant::now));
+        is_new
     });
+    if is_new {
+        input::follow_changed(key)?;
+    }
     if is_closed {
         trails(|trails| trails.by_session.remove(&key));
     }
@@ -118,11 +123,8 @@ fn each_follower(mut body: impl FnMut(&mut Follower)) {
     });
 }
 
-/// Returns whether the agent is followed that gets this input's prompts.
-pub fn is_followed_from(input: i32) -> bool {
-    let Some(key) = complete::session_of(input) else {
-        return false;
-    };
+/// Returns whether a session's agent is followed.
+pub fn is_followed(key: SessionKey) -> bool {
     trails(|trails| {
         let trail = trails.by_session.get(&key);
         trail.is_some_and(|trail| trail.mode != Follow::Off)
