@@ -250,11 +250,10 @@ pub struct Stamp {
     pub modified: (i64, i64),
 }
 
-impl Stamp {
-    /// Returns whether this version was written later, as far as the times tell.
-    pub fn is_later(&self, other: &Stamp) -> bool {
-        self.modified > other.modified
-    }
+/// Returns whether one version is known to be later than another, as far as their times tell.
+pub fn is_later(one: Option<Stamp>, other: Option<Stamp>) -> bool {
+    one.zip(other)
+        .is_some_and(|(one, other)| one.modified > other.modified)
 }
 
 /// A file that the user saved a buffer over.

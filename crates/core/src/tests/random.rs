@@ -1180,3 +1180,34 @@ fn a_write_over_a_report_that_waits_leaves_it_listed_if_another_program_wrote_be
     ];
     drop(live(Can::Forget, &steps, false));
 }
+
+#[test]
+fn what_the_agent_writes_after_the_last_save_of_a_closed_buffer_is_listed_when_the_disk_fails() {
+    let steps = [
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 0),
+        Step::Write(0, vec![]),
+        Step::Look,
+        Step::Tell,
+        Step::Buffer(0, "wipe"),
+        Step::Editor(2),
+        Step::Broken(0, true),
+        Step::Shell(0, vec![]),
+    ];
+    drop(live(Can::Forget, &steps, false));
+}
+
+#[test]
+fn lines_that_another_program_changed_before_their_report_are_listed() {
+    check_turn(&[
+        Step::Foreign(0, 0),
+        Step::Check,
+        Step::Tell,
+        Step::Tell,
+        Step::Shell(0, vec![(1, 0, 2)]),
+        Step::User("restart"),
+        Step::Check,
+        Step::Shell(0, vec![(1, 1, 1)]),
+        Step::Buffer(0, "open"),
+    ]);
+}

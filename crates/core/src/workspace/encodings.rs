@@ -1,7 +1,7 @@
-//! Reads the files of buffers in the encodings of those.
+//! Decodes files in the encodings of their buffers.
 //!
-//! Invariant: the host reads as latin-1 what is no UTF-8; a file that a buffer or its review has in
-//! another encoding enters this room in that one.
+//! Invariant: the host decodes a file that is not UTF-8 as latin-1; if its buffer or its review has
+//! another encoding, this room decodes it in that one.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ impl Workspace {
         if let Some((_, document)) = self.documents.find(path) {
             content.read_in(document.encoding());
         }
-        let review = self.reviews.get(&self.reviews.name_of(path, path));
+        let review = self.reviews.find(path);
         let states = review
             .into_iter()
             .flat_map(|file| [&file.now, &file.origin]);

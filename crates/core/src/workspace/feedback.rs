@@ -174,8 +174,8 @@ impl Rejected {
             && has(base, &hunk.old, &self.old)
     }
 
-    /// Returns the edit of the agent's text that takes the change out, if a hunk has just its lines.
-    /// The user may have changed those that came back.
+    /// Returns the edit of the agent's text that removes the change, if a hunk has exactly its lines.
+    /// The user may have changed the restored lines.
     fn taken_out(&self, hunk: &Hunk, base: &Text, agents: &Text) -> Option<LineEdit> {
         let is_new = agents.to_lines(hunk.new.clone()) == self.new;
         let is_old = || base.to_lines(hunk.old.clone()) == self.old;
@@ -304,8 +304,7 @@ impl Workspace {
         })
     }
 
-    /// Notes that a session's agent knows what was rejected: if it writes such a change again, it
-    /// means it.
+    /// Notes that a session's agent knows the rejects: if it repeats such a change, that is intended.
     pub(crate) fn rejects_are_told(&mut self, key: SessionKey) {
         let Some(session) = self.sessions.get_mut(&key) else {
             return;

@@ -76,8 +76,8 @@ impl Workspace {
         &self.proposals
     }
 
-    /// Applies the user's configuration: how proposals are shown, whether what was allowed is
-    /// accepted, and whether the agent learns of rejections.
+    /// Applies the user's configuration: how proposals are shown, whether allowed changes count as
+    /// accepted, and whether rejects are reported to the agent.
     pub(crate) fn configure(&mut self, preview: Preview, accept_allowed: bool, feedback: bool) {
         self.proposals.preview = preview;
         self.proposals.accept_allowed = accept_allowed;
@@ -113,8 +113,8 @@ impl Workspace {
         }
     }
 
-    /// Says of which files the disk still has what was rejected: they have other unsaved changes, and
-    /// no hunk is left to say so.
+    /// Names the files whose rejected lines are still on disk: they have other unsaved changes, and no
+    /// hunk is left to show it.
     fn tell_unsaved(&mut self, fx: &mut Effects) {
         let mut files = std::mem::take(&mut self.unsaved);
         files.retain(|path| {

@@ -1,7 +1,6 @@
 //! The facts about sessions that this room needs.
 //!
-//! Invariant: a session is here from its opening until it is closed, whether or not an agent
-//! serves it.
+//! Invariant: a session is here from its opening until it is closed, with or without an agent.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ mod tools;
 mod user;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -110,9 +110,8 @@ impl Story {
 
     /// Returns the review of a file.
     fn review_of(&self, file: usize) -> Option<&FileReview> {
-        let path = PathBuf::from(FILES[file]);
-        let name = self.w.model.workspace.reviews().name_of(&path, &path);
-        self.w.model.workspace.reviews().get(&name)
+        let reviews = self.w.model.workspace.reviews();
+        reviews.find(Path::new(FILES[file]))
     }
 
     /// Returns the current session, its agent and its id.
@@ -317,7 +316,7 @@ impl Story {
             Step::Carry(file) => {
                 let key = (self.session().2, *file);
                 // Only if it has seen nothing since; otherwise the write would delete lines it has
-                // seen meanwhile.
+                // seen later.
                 if let Some((seen, lines)) = self.proposed.remove(&key)
                     && seen.as_ref() == self.seen.get(&key)
                 {

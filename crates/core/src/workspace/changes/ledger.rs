@@ -8,7 +8,7 @@ use std::path::Path;
 use super::TakeIn;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{EditorEffect, Effect};
-use crate::spine::event::Stamp;
+use crate::spine::event::{Stamp, is_later};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
@@ -19,8 +19,7 @@ impl Workspace {
     /// recorded content. A change that does neither may have been observed before the recorded
     /// state.
     pub(super) fn is_next(&self, change: &FileChange) -> bool {
-        let path = self.reviews.name_of(&change.path, &change.path);
-        let Some(review) = self.reviews.get(&path) else {
+        let Some(review) = self.reviews.find(&change.path) else {
             return true;
         };
         let begins = change.before.stamp.is_some() && change.before.stamp == review.now.stamp;
@@ -167,8 +166,8 @@ impl Workspace {
     /// Takes the deletion out of a reported move that is of two files: one has taken the place of
     /// another, whose deletion is pending, or the agent wrote the one and deleted the other.
     pub(super) fn take_deletion(&self, change: &mut FileChange) -> Option<FileChange> {
-        let path = self.reviews.name_of(&change.path, &change.path);
-        let review = self.reviews.get(&path).filter(|review| review.is_pending());
+        let review = self.reviews.find(&change.path);
+        let review = review.filter(|review| review.is_pending());
         let is_of_two = review.is_some_and(|review| match review.is_created() {
             true => change.before.stamp != change.after.stamp && review.knows(&change.after),
             false => review.now.is_missing(),
@@ -182,17 +181,14 @@ impl Workspace {
         })
     }
 
-    /// Returns whether a reported move is none: this client moved the file back, or deleted the one
-    /// and restored the other; or the file is there again.
+    /// Returns whether a reported move is outdated: this client moved the file back, or deleted the
+    /// one and restored the other; or the file exists again.
     pub(super) fn is_no_move(&self, from: &Path, change: &FileChange) -> bool {
-        match self.reviews.get(&self.reviews.name_of(from, from)) {
+        match self.reviews.find(from) {
             None => self.has_this(change) && !self.is_written_since(change),
             Some(review) => {
-                let is_later = |told: Option<Stamp>| {
-                    let stamps = review.now.stamp.zip(told);
-                    stamps.is_some_and(|(now, told)| now.is_later(&told))
-                };
-                let is_back = is_later(change.before.stamp) && is_later(change.after.stamp);
+                let is_after = |told: Option<Stamp>| is_later(review.now.stamp, told);
+                let is_back = is_after(change.before.stamp) && is_after(change.after.stamp);
                 review.now.is_missing() || is_back
             }
         }
@@ -256,11 +252,10 @@ impl Workspace {
         let Some(review) = self.reviews.get_mut(&name).filter(|_| !is_open) else {
             return;
         };
-        let stamps = save.stamp.zip(review.now.stamp);
-        if !stamps.is_some_and(|(save, known)| save.is_later(&known)) {
+        if !is_later(save.stamp, review.now.stamp) {
             return;
         }
-        // A save of what is no text has no lines of the user's.
+        // A saved binary file has no lines of the user.
         if let Some(text) = save.text().filter(|text| !text.has_nul())
             && text != *review.ledger.current()
         {
@@ -278,10 +273,7 @@ impl Workspace {
         let Some(session) = change.in_turn_of else {
             return;
         };
-        let name = self
-            .reviews
-            .name_of(&change.change.path, &change.change.path);
-        let review = self.reviews.get(&name);
+        let review = self.reviews.find(&change.change.path);
         let text = review.map(|review| review.ledger.current().clone());
         if !change.is_report && text.is_some() && text == change.change.after.text() {
             // This client wrote it, and its text was read before that was known.
@@ -293,11 +285,8 @@ impl Workspace {
         };
         let last = last.text().unwrap_or_default();
         for part in std::mem::take(&mut change.read) {
-            let buffer = self.documents.find(&part.path);
-            let (path, current): (_, Option<Text>) = match buffer {
-                Some((_, document)) => (document.path.clone(), Some(document.text.clone())),
-                None => (self.reviews.name_of(&part.path, &part.path), None),
-            };
+            let (path, current) = self.review_name(&part.path, &part.path);
+            let base = current.unwrap_or(&last).clone();
             // A file that comes back is not new: it continues from the one that was gone.
             let gone = self.reviews.get(&path).map(|review| &review.origin);
             let gone = gone.filter(|origin| {
@@ -311,10 +300,9 @@ impl Workspace {
             if taken == before {
                 continue;
             }
-            let base = current.as_ref().unwrap_or(&last);
             let review = self
                 .reviews
-                .begin(&path, &part.path, session, base, origin.clone());
+                .begin(&path, &part.path, session, &base, origin.clone());
             review.was_agents(&taken, &origin);
             self.reviews.touch(&path);
         }

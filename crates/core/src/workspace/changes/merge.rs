@@ -261,7 +261,7 @@ pub fn known_on_disk(document: &Document, disk: &DiskFile) -> Result<Option<Text
     }
     let now = document.reads(content);
     let (encoding, found) = (document.state.format.encoding, now.format.encoding);
-    // What is no UTF-8 is read as latin-1.
+    // Bytes that are not UTF-8 are read as latin-1.
     let is_known = match encoding {
         Encoding::Utf8 | Encoding::Latin1 => true,
         Encoding::Named(_) => found != Encoding::Latin1,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp};
+use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp, is_later};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::{CheckpointTaken, Edited};
@@ -53,7 +53,7 @@ struct Written {
 }
 
 impl Changes {
-    /// Returns whether the user has written all that a report has, and nobody else.
+    /// Returns whether the user alone wrote everything in a report.
     fn is_users(&mut self, change: &FileChange) -> bool {
         let mut at = change.before.stamp;
         let mut last = None;
@@ -66,7 +66,7 @@ impl Changes {
             }
         }
         if let Some(last) = last {
-            // A later write has a report of its own.
+            // A later write gets a separate report.
             let later = self.written.split_off(last + 1);
             self.written.retain(|it| it.path != change.path);
             self.written.extend(later);
@@ -131,7 +131,7 @@ impl Changes {
                 }
                 return;
             }
-            // What was moved was there.
+            // A moved file existed before.
             if take.change.from.is_none() || !last.is_missing() {
                 take.change.before = last;
             }
@@ -144,21 +144,20 @@ impl Changes {
 
 impl Workspace {
     /// Records a state that was read from disk before its change was reported, unless Neovim has
-    /// saved it; returns whether it is recorded. What is reported and queued has led to it.
+    /// saved it; returns whether it is recorded. The reported and queued changes led to it.
     pub(crate) fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
         let stamp = state.stamp;
         let is_new = self.changes.note_read(real, state, how);
         let names = self.names_of(real);
         for (change, by) in told_in(&self.fileops, &names).filter(|_| is_new) {
-            let stamps = stamp.zip(change.after.stamp);
-            if stamps.is_some_and(|(read, told)| read.is_later(&told)) {
+            if is_later(stamp, change.after.stamp) {
                 self.changes.unreported.told(change, by);
             }
         }
         is_new
     }
 
-    /// Returns whether a reported change of an agent's is queued or partly applied.
+    /// Returns whether a change that an agent made and the host reported is queued or partly applied.
     pub(crate) fn is_agent_told(&self, path: &Path) -> bool {
         let names = self.names_of(path);
         told_in(&self.fileops, &names).next().is_some()
@@ -338,7 +337,7 @@ impl Workspace {
     }
 
     /// Returns the session whose agent wrote the version of `path` with this stamp: by the first
-    /// reported change, queued or active, that has come to it, else by the attribution a report
+    /// reported change, queued or active, that ends at it or later, else by the attribution a report
     /// would get now.
     pub(crate) fn writer_of(&self, path: &Path, stamp: Option<Stamp>) -> Option<SessionKey> {
         let names = self.names_of(path);
@@ -350,8 +349,8 @@ impl Workspace {
             _ => None,
         });
         let has_come_to = |change: &&TakeIn| {
-            let stamps = change.change.after.stamp.zip(stamp);
-            stamps.is_some_and(|(told, stamp)| !stamp.is_later(&told))
+            let told = change.change.after.stamp;
+            told.is_some() && !is_later(stamp, told)
         };
         let told = match stamp {
             Some(_) => told.find(has_come_to),
@@ -382,9 +381,7 @@ impl Workspace {
             });
         let is_next = |told: &&TakeIn| {
             let FileChange { before, after, .. } = &told.change;
-            let times = after.stamp.zip(document.stamp);
-            before.text().as_ref() == Some(saved)
-                || times.is_some_and(|(after, known)| after.is_later(&known))
+            before.text().as_ref() == Some(saved) || is_later(after.stamp, document.stamp)
         };
         let told = waiting.find(is_next)?;
         let disk = told.as_told()?;
@@ -392,8 +389,8 @@ impl Workspace {
         is_news.then_some((disk, told.by))
     }
 
-    /// Returns the file before the first change of an agent's that is reported and queued, and the
-    /// agent's session, if the version `over` followed that.
+    /// Returns the file before the first reported and queued change that an agent made, and the
+    /// agent's session, if the version `over` followed that change.
     pub(crate) fn before_told(
         &self,
         real: &Path,
@@ -401,13 +398,13 @@ impl Workspace {
     ) -> Option<(FileState, SessionKey)> {
         let names = self.names_of(real);
         let (change, by) = told_in(&self.fileops, &names).next()?;
-        let is_led = over.zip(change.after.stamp);
-        let is_led = is_led.is_some_and(|(over, told)| !told.is_later(&over));
+        let told = change.after.stamp;
+        let is_led = over.is_some() && told.is_some() && !is_later(told, over);
         (is_led && change.before.is_text()).then(|| (change.before.clone(), by))
     }
 
-    /// Gives the review of a file without a buffer what is reported and queued, up to the version
-    /// `over` that a write has replaced: it may have several authors.
+    /// Applies reported and queued changes, which may have several authors, to the review of a file
+    /// without a buffer, up to the version `over` that a write has replaced.
     pub(crate) fn take_told(&mut self, name: &Path, real: &Path, over: Option<Stamp>) {
         let names = self.names_of(real);
         let waiting = self.fileops.waiting(&names);
@@ -420,10 +417,6 @@ impl Workspace {
             return;
         };
         let known = review.now.stamp;
-        let is_later = |one: Option<Stamp>, other: Option<Stamp>| {
-            one.zip(other)
-                .is_some_and(|(one, other)| one.is_later(&other))
-        };
         for (disk, by) in told {
             let Some(DiskText { text, .. }) = disk.content else {
                 continue;
@@ -463,8 +456,8 @@ fn told_in<'a>(
 }
 
 /// Returns whether a file is a swap file (`.NAME.swp`) or an undo file (`.NAME.un~`) of Neovim's or
-/// Vim's, kept beside the file it belongs to. Only its name is known: whoever wrote it, it is not
-/// put back, because unsaved lines of the user's are in it.
+/// Vim's, kept beside the file it belongs to. Its name decides, not its author: it is never
+/// put back, because it holds unsaved lines of the user.
 fn is_editors(change: &FileChange) -> bool {
     let name = change.path.file_name().map(|name| name.as_encoded_bytes());
     let is_named = match name {

@@ -218,10 +218,8 @@ impl Workspace {
             );
             return fx.push(notify(Level::Warn, text));
         };
-        let (name, current) = match self.documents.find(path) {
-            Some((_, document)) => (document.path.clone(), document.text.clone()),
-            None => (self.reviews.name_of(path, path), reapply.under.text.clone()),
-        };
+        let (name, current) = self.review_name(path, path);
+        let current = current.unwrap_or(&reapply.under.text).clone();
         let origin = reapply.under.state();
         let review = self.reviews.begin(&name, path, session, &current, origin);
         let since = diff(&text, review.ledger.current());

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::{DiskMerge, known_on_disk};
 use crate::spine::cx::{Effects, log, notify};
 use crate::spine::effect::{EditorEffect, Effect, Level};
-use crate::spine::event::{DiskFile, DiskText, EditDone, Stamp};
+use crate::spine::event::{DiskFile, DiskText, EditDone, Stamp, is_later};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::workspace::fileops::{Author, FileNow, Intent, Landing, Next, Opens, Outcome, Plan};
@@ -24,7 +24,7 @@ pub struct TakeIn {
     pub by: Option<SessionKey>,
     /// The host's report of a change, not this client's own.
     pub(super) is_report: bool,
-    /// The session whose turn it was made in, whoever made it.
+    /// The session in whose turn it was made, by any author.
     pub(super) in_turn_of: Option<SessionKey>,
     /// The parts of it that were taken for the text before an agent's change when they were read.
     pub(super) read: Vec<FileChange>,
@@ -70,25 +70,25 @@ impl Workspace {
             let is_unknown = change.change.after.is_unreadable();
             return is_unknown || !is_listed && !self.is_next(&change.change);
         };
-        // Neovim knows the very file that is reported: what follows on disk has a report of its own,
-        // and maybe another author.
+        // Neovim knows exactly the reported version: a later one gets a separate report, maybe with
+        // another author.
         let is_known = document.stamp.is_some() && document.stamp == change.change.after.stamp;
         !is_known || change.as_told().is_none()
     }
 
     /// Returns the file that a change has left, as reported, for one that cannot be read. A ledger that
-    /// has had that text has what followed it, too.
+    /// has had that text, or a later version of the file, has what followed it, too.
     pub(crate) fn told_for(&self, change: &TakeIn) -> Option<DiskFile> {
         let told = change.as_told()?;
         let change = &change.change;
-        let name = self.reviews.name_of(&change.path, &change.path);
         let is_open = self.documents.find(&change.path).is_some();
-        let review = self.reviews.get(&name).filter(|_| !is_open);
+        let review = self.reviews.find(&change.path).filter(|_| !is_open);
         let (Some(review), false) = (review, self.is_next(change)) else {
             return Some(told);
         };
         let content = told.content?;
-        let text = match review.ledger.remembers(&content.text) {
+        let is_past = is_later(review.now.stamp, change.after.stamp);
+        let text = match is_past || review.ledger.remembers(&content.text) {
             true => review.ledger.current().clone(),
             false => content.text.clone(),
         };
@@ -121,7 +121,7 @@ impl Workspace {
         };
         let FileChange { before, after, .. } = &mut change.change;
         if after.is_missing() && disk.real != path {
-            // A link is in the place of a folder above: what was read is another file.
+            // A link has replaced a folder above: the file that was read is another one.
             disk = DiskFile::missing(path);
         }
         if after.is_unreadable() && disk.stamp.is_some() && disk.stamp == before.stamp {
@@ -129,12 +129,12 @@ impl Workspace {
         }
         let restored = self.restored_mode(&change.change);
         let document = buffer.and_then(|buf| self.documents.get(buf));
-        let review = self.reviews.get(&self.reviews.name_of(path, path));
+        let review = self.reviews.find(path);
         let known = match document {
             Some(document) => document.stamp,
             None => review.and_then(|review| review.now.stamp),
         };
-        // The buffer, or the ledger, has all that the file has, and what was reported before that.
+        // The buffer, or the ledger, is up to date with the file, and so with all earlier reports.
         let is_current = known.is_some() && known == disk.stamp;
         // If another author's change follows, the present text is not this change's alone, unless
         // it is the very file that this change left.
@@ -146,9 +146,8 @@ impl Workspace {
                 && told.stamp != disk.stamp
                 && self.is_anothers_next(path, change, &disk)
         });
-        let stamps = told.as_ref().and_then(|told| told.stamp).zip(known);
         // A later version is known already, and the next change brings the present one.
-        let is_past = stamps.is_some_and(|(told, known)| known.is_later(&told));
+        let is_past = is_later(known, told.as_ref().and_then(|told| told.stamp));
         let Some(document) = document else {
             match review.and_then(FileReview::on_disk) {
                 Some(now) if is_past => {
@@ -160,7 +159,7 @@ impl Workspace {
             }
             let content = disk.content.as_ref();
             let is_text = content.is_none_or(|content| !content.text.has_nul());
-            // Bytes that the report does not have yet get a report of their own.
+            // Bytes that are newer than the report get a separate one.
             if is_text || self.known_state(path, disk.stamp).is_some() {
                 change.change = as_read(change.change.clone(), disk, restored);
             }
@@ -193,8 +192,7 @@ impl Workspace {
 
     /// Returns a file's state in its review if that is of the file with this stamp.
     fn known_state(&self, path: &Path, stamp: Option<Stamp>) -> Option<&FileState> {
-        let name = self.reviews.name_of(path, path);
-        let now = self.reviews.get(&name).map(|file| &file.now);
+        let now = self.reviews.find(path).map(|file| &file.now);
         now.filter(|now| now.stamp.is_some() && now.stamp == stamp)
     }
 
@@ -415,7 +413,7 @@ fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileCha
     let was_text = is_back || matches!(change.after.body, Body::Text(_) | Body::Missing);
     let after = match disk.content {
         None => FileState::missing(),
-        // A link has replaced the file: what was read is the link's target, unless the file is back.
+        // A link has replaced the file: the link's target was read, unless the file is back.
         Some(_) if is_link && !is_back => change.after,
         // It was not text and has not changed: only the host can say which kind of file it is.
         Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,

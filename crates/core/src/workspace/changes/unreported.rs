@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::spine::event::is_later;
 use crate::spine::ids::SessionKey;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Body, FileChange, FileState};
-use crate::text::diff::merge;
+use crate::workspace::ledger::base_under;
 
 /// The number of versions of a file that are remembered.
 const MAX_VERSIONS: usize = 100;
@@ -29,7 +30,7 @@ struct Version {
     until: Option<Token<CheckpointTaken>>,
 }
 
-/// How a version came to be known, and so whose it is.
+/// The source of a version, which decides its author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// Neovim saved it: it is the user's.
@@ -55,7 +56,7 @@ pub(super) struct Cut {
     pub last: Option<FileState>,
     /// The last of those that Neovim saved.
     pub save: Option<FileState>,
-    /// How the version that the report ends with came to be known.
+    /// The source of the version at the report's end.
     pub end: Option<How>,
     /// The session whose agent's earlier reports led to a version that was read.
     pub by: Option<SessionKey>,
@@ -90,8 +91,7 @@ impl Version {
 
     /// Returns whether this version was on disk before another one, as far as their times tell.
     fn is_before(&self, state: &FileState) -> bool {
-        let stamps = self.state.stamp.zip(state.stamp);
-        stamps.is_none_or(|(this, other)| !this.is_later(&other))
+        !is_later(self.state.stamp, state.stamp)
     }
 }
 
@@ -157,7 +157,7 @@ impl Unreported {
                 ..versions[last].state.clone()
             };
             let before = match versions[first].told.first() {
-                // What it has is to be reported with it.
+                // The changes in it are reported together with it.
                 Some(told) => told.before.clone(),
                 None => versions.remove(first).state,
             };
@@ -176,8 +176,7 @@ impl Unreported {
         self.files.retain(|path, _| !path.starts_with(root));
     }
 
-    /// Notes a report of an agent's change that has been cut: a version that was read after it has it,
-    /// too.
+    /// Notes a cut report of an agent's change: a version that was read later contains the change.
     pub fn told(&mut self, change: &FileChange, by: SessionKey) {
         let Some(next) = self.next_read(&change.path) else {
             return;
@@ -202,9 +201,9 @@ impl Unreported {
         next.filter(|next| next.how == How::Read)
     }
 
-    /// Cuts a report at the unreported versions, which are removed up to its end. Adds to `read` the
-    /// parts of the agent's that led to a version that was read; the report is the agent's `by`, or
-    /// another author's.
+    /// Cuts a report at the unreported versions and removes those up to its end. Adds to `read` the
+    /// agent's changes that led to a version that was read. The author is the agent of session `by`,
+    /// or another program if `None`.
     pub fn cut(
         &mut self,
         change: &FileChange,
@@ -221,7 +220,7 @@ impl Unreported {
             .next_back();
         let mut cut = Cut::default();
         if let Some(version) = told {
-            // Nothing between it and what was reported: that report has led to it.
+            // No version lies between it and the reported one: that report led to it.
             cut.by = version.by;
             read.extend(version.agents_part(before));
         }
@@ -229,7 +228,7 @@ impl Unreported {
             Some(last) => last + 1,
             None => versions.partition_point(|version| version.is_before(after)),
         };
-        // A file that was written again with the same content has no report of its own.
+        // A file that is rewritten with the same content gets no report.
         let is_same = |version: &&Version| {
             version.how == How::Read && after.is_text() && version.state.body == after.body
         };
@@ -287,7 +286,7 @@ fn without(state: &FileState, changes: &[FileChange]) -> Option<FileState> {
             return None;
         }
         let (before, after) = (change.before.text()?, change.after.text()?);
-        text.apply_all(&merge(&after, &text, &before).edits);
+        text = base_under(&before, &after, &text);
     }
     let is_new = changes.first()?.before.is_missing() && text.is_empty();
     (!is_new).then_some(FileState {
@@ -359,8 +358,8 @@ mod tests {
             .into_owned()
     }
 
-    /// Checks how a report from `a` at 1 is cut: the parts that were read, the last version, and how
-    /// the report's end is known; and what is left.
+    /// Checks how a report from `a` at 1 is cut: the parts that were read, the last version, the source
+    /// of the report's end, and the number of versions left.
     #[track_caller]
     fn check(
         versions: &[(&str, i64, How)],

@@ -115,14 +115,14 @@ impl Workspace {
             Intent::Read(_) | Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_) => !is_open,
             // After two tries the reported file may be gone.
             Intent::TakeIn(change) => op.tries > 1 || self.reads_change(change),
-            // The save has said what is there.
+            // The save has reported the file.
             Intent::Reapply(_) => op.tries > 0,
             Intent::Restore { .. } | Intent::MoveBack(_) | Intent::Move(_) => false,
         }
     }
 
     /// Returns the file under a buffer as the buffer knows it, for a write's first try: the editor
-    /// changes nothing if it is another file by then.
+    /// changes nothing if the file is another one when it is reached.
     pub(super) fn known_file(&self, op: &Operation) -> Option<DiskFile> {
         let is_first_write = matches!(op.intent, Intent::Write(_)) && op.tries == 0;
         let (_, document) = self.documents.find(&op.path).filter(|_| is_first_write)?;

@@ -4,8 +4,8 @@
 //! buffer, a review or a read of the disk shows that two names mean one file: then their lanes are
 //! joined, and operations keep the order of their arrival as far as none has changed the file.
 //!
-//! Operations on a file and on what is below its path, while that is or was a folder, keep their
-//! order as well, except reads: neither can be there beside the other.
+//! Operations on a path and on paths below it, while it is or was a folder, keep their order as
+//! well, except reads: a file and a folder cannot exist at one path.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
@@ -311,7 +311,7 @@ impl FileOps {
     }
 
     /// Drops the reports of a link that the active operation has replaced. A read would not show
-    /// that they are stale: what is in the link's place may be a folder, as may be its target.
+    /// that they are stale: the link's replacement may be a folder, and so may its target.
     pub fn forget_link(&mut self, path: &Path, link: &FileState) {
         let lane = self.by_name.get(path).and_then(|id| self.lanes.get_mut(id));
         if let (Some(lane), Some(_)) = (lane, link.link()) {

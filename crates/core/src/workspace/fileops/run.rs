@@ -214,7 +214,7 @@ impl Workspace {
         };
         let disk = match result {
             Ok(disk) => Ok(disk),
-            // What is in the file's place is for a change to report.
+            // A change reports the folder in the file's place.
             Err(ReadError::Folder(_)) if op.intent.is_of_missing() => {
                 Ok(DiskFile::missing(&op.path))
             }

@@ -417,10 +417,7 @@ impl Workspace {
         let by = self.writer_of(&real, over);
         let before = before.unwrap_or_default();
         // A buffer may have been loaded meanwhile, under another of the file's names.
-        let name = match self.documents.find(&real) {
-            Some((_, document)) => document.path.clone(),
-            None => self.reviews.name_of(path, &real),
-        };
+        let (name, _) = self.review_name(path, &real);
         if self.reviews.get(&name).is_none() {
             match self.before_told(&real, over) {
                 Some((first, by)) => {

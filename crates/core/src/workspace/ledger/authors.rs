@@ -53,11 +53,11 @@ impl Review {
     }
 
     /// Attributes the difference between two texts, of which the second was read as accepted, to the
-    /// agent, and what has followed to others.
+    /// agent, and later changes to others.
     pub fn was_agents(&mut self, before: &Text, taken: &Text) {
         let own = merge(before, &self.alone.text, taken);
-        // What was pending in the first is not accepted. If the agent is back at the first, the base
-        // known for it is that of the second.
+        // Changes pending in the first are not accepted. If the agent is back at the first, its base is
+        // that of the second.
         let is_now = *before == self.track.current;
         let known = self.base_of(before).filter(|_| !is_now);
         let before = &known.unwrap_or(before).clone();

@@ -179,7 +179,7 @@ impl History {
     pub fn remember(&mut self, state: Version, mark: Mark, step: Cause, bytes: usize) {
         let known = self.position(&state.track.current, mark);
         let newest = self.entries.len().checked_sub(1);
-        // What is known of a content changes; its text is held all the same.
+        // The record of a content changes; its text is held anyway.
         let held = known.and_then(|known| self.entries.get(known));
         let bytes = held.map_or(0, |known| known.bytes).max(bytes + STATE_COST);
         if let Some(known) = known {

@@ -37,6 +37,7 @@ use authors::Alone;
 use history::{Accepted, Cause, History, Mark, Version, accept_in};
 use offers::Offer;
 use outside::Away;
+pub(crate) use outside::base_under;
 use parts::Part;
 pub use seen::Seen;
 use track::{Reach, Track};
@@ -188,7 +189,7 @@ impl Review {
         }
     }
 
-    /// Applies an edit made for the agent. What was offered in place of the same lines is older.
+    /// Applies an edit made for the agent. It supersedes offers in place of the same lines.
     pub fn agent_edited(&mut self, edit: &LineEdit) {
         self.agent_begins();
         if !self.offers.is_empty()

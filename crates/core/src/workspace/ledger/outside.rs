@@ -1,7 +1,7 @@
 //! Applies the content that another program has left in a file, such as `git reset`.
 //!
-//! Invariants: a hunk whose old lines are back, without a line of the agent's, is no hunk any longer,
-//! whatever else changed beside it. If the same change comes back (`git stash pop`), so does the hunk.
+//! Invariants: a hunk whose old lines are back, without a line from the agent, is no longer a hunk,
+//! also if lines beside it changed. If the same change comes back (`git stash pop`), so does the hunk.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -183,9 +183,9 @@ fn key(text: &Text, rows: Range<usize>, new: &[String]) -> u64 {
     hasher.finish()
 }
 
-/// Returns the text under review for the content `now` that another program wrote: `now`, with what
-/// is left of the agent's change from `base` to `current` undone.
-pub(super) fn base_under(base: &Text, current: &Text, now: &Text) -> Text {
+/// Returns the base for the content `now` that another program wrote: `now` without the remains of
+/// the agent's change from `base` to `current`.
+pub(crate) fn base_under(base: &Text, current: &Text, now: &Text) -> Text {
     let merged = merge(current, now, base);
     let mut text = now.clone();
     text.apply_all(&merged.edits);
@@ -282,7 +282,7 @@ mod tests {
             for &without in without.iter().chain([&now]) {
                 whole.others_wrote(text(without));
                 for edit in diff(edited.current(), &text(without)).iter().rev() {
-                    // As Neovim reports it: what is replaced, and then what is added.
+                    // As Neovim reports it: first the replaced lines, then the added ones.
                     let both = edit.removed.min(edit.lines.len());
                     let (lines, more) = edit.lines.split_at(both);
                     edited.others_edited(&LineEdit {

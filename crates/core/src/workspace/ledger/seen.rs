@@ -1,7 +1,7 @@
 //! Accepts the hunks that the user saw, though the text may have changed since.
 //!
-//! Invariant: of a hunk counts what is still the same, both the lines it adds and those it removes.
-//! A conflict does not count.
+//! Invariant: only the unchanged part of a hunk is accepted: lines it still adds and still removes.
+//! A conflict is not.
 
 use super::parts::Part;
 use super::{Hunk, Review, Which, diff};
@@ -27,7 +27,7 @@ impl Review {
         }
     }
 
-    /// Returns what is still there of the hunks that the user saw.
+    /// Returns the unchanged parts of the hunks that the user saw.
     pub fn still(&self, seen: &Seen) -> Vec<Hunk> {
         let parts = self.parts_still(seen).into_iter();
         let hunks = parts.filter_map(|part| {
@@ -37,7 +37,7 @@ impl Review {
         hunks.collect()
     }
 
-    /// Accepts what is still there of the hunks that the user saw.
+    /// Accepts the unchanged parts of the hunks that the user saw.
     pub fn accept_seen(&mut self, seen: &Seen) {
         // One part of each change at a time: the others are found again in the rest of it.
         loop {

@@ -222,7 +222,7 @@ mod tests {
         it.user("a u c");
         it.lands(text("a X c"), false);
         assert!(it.left().is_empty());
-        // A part of the agent's lines.
+        // Some of the agent's lines.
         let mut it = Buffer::new(text("a b c"));
         it.user("a u c");
         it.agent("a X1 X2 c");
@@ -238,7 +238,7 @@ mod tests {
         // `:2,4s/$/!/`
         it.review.user_edited(&edit(1, 3, "u! c! y!"));
         assert_eq!(it.left(), ["b>X"]);
-        // A line of the agent's, removed and not saved.
+        // A line from the agent, removed and not saved.
         let mut it = Buffer::new(text("a b c d e"));
         it.agent("a B c d e");
         it.user("a c d e");

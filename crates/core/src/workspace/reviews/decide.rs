@@ -303,7 +303,7 @@ impl Workspace {
         fx.push(notify(Level::Info, text));
     }
 
-    /// Returns the files of a scope, and what it selects in each.
+    /// Returns the files of a scope, and its selection in each.
     fn targets(&self, scope: &Scope) -> Vec<(PathBuf, Which)> {
         let (path, which) = match scope {
             Scope::Turn { .. } => return Vec::new(),

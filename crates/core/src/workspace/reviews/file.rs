@@ -40,10 +40,10 @@ pub struct FileReview {
     pub(super) repository: Option<Committed>,
     /// The file may have been committed, or left by git, since an earlier Neovim left this review.
     pub(super) may_be_committed: bool,
-    /// What another program has taken away of the agent's, apart from the lines.
+    /// The agent's changes, apart from lines, that another program has reverted.
     pub(super) away: Option<Away>,
-    /// The user was told of a change on disk whose lines were only offered; later ones are told of
-    /// after all of them are decided.
+    /// A message has named a change on disk whose lines were only offered; there is no other message
+    /// until all of them are decided.
     is_offer_told: bool,
     /// Hunks rejected since the last prompt.
     pub(super) rejected: Vec<Rejected>,
@@ -65,7 +65,7 @@ pub struct FileReview {
 }
 
 impl FileReview {
-    /// Notes that the user is told of lines of the disk that are offered; `false` if that is known.
+    /// Notes that a message names offered lines of the disk; `false` if an earlier one did.
     pub fn tell_of_offers(&mut self) -> bool {
         let has_offers = self
             .ledger
@@ -216,6 +216,12 @@ impl FileReview {
         }
     }
 
+    /// Records a version of the file that was read or saved, which tells no mode.
+    pub fn has_version(&mut self, now: FileState) {
+        let mode = self.now.mode;
+        self.now = FileState { mode, ..now };
+    }
+
     /// Takes the mode from before the agent's first reported change, if the review began with a
     /// write that does not tell it.
     pub fn learn_mode(&mut self, before: &FileState) {
@@ -329,7 +335,7 @@ impl FileReview {
     }
 
     /// Takes out conflicts with changes that the agent has reverted in the file, which has this text
-    /// now, and withdraws what was offered there.
+    /// now, and withdraws the offers there.
     pub fn withdraw_reverted(&mut self, conflicts: &mut Vec<Conflict>, file: &Text) {
         if conflicts.is_empty() {
             return;
@@ -347,7 +353,7 @@ impl FileReview {
         });
     }
 
-    /// Withdraws what was offered while the file was gone, if it is back.
+    /// Withdraws the offers made while the file was gone, if it is back.
     pub(super) fn withdraw_stale(&mut self) {
         if !self.now.is_missing() {
             self.ledger.withdraw_deletion();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
-use crate::spine::event::{BufState, DiskFile, ReadError, Stamp};
+use crate::spine::event::{BufState, DiskFile, ReadError, Stamp, is_later};
 use crate::spine::ids::BufId;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
@@ -82,7 +82,7 @@ impl Workspace {
             None => How::Read,
         };
         let is_agents = is_read && by.is_some() && self.note_read(&real, state, how);
-        // Loaded between the end of an agent's write and the report of it.
+        // Loaded after an agent's write, before the report of that.
         let is_written = self
             .fileops
             .text_before(&self.names_of(&real), &text)
@@ -111,8 +111,9 @@ impl Workspace {
         }
     }
 
-    /// Gives the review of a file the text of its buffer: the user's, unless an agent's write is under
-    /// way that leaves the file with it. What that replaced may be another change of the agent's.
+    /// Applies the text of a buffer to the review of its file. The user is the author, unless an
+    /// agent's write under way leaves the file with this text; the text that it replaced may be an
+    /// earlier change of the agent.
     fn buffer_has(&mut self, path: &Path, text: Text, is_agents: bool) {
         let before = self.fileops.text_before(&self.names_of(path), &text);
         let Some(review) = self.reviews.get_mut(path) else {
@@ -207,7 +208,16 @@ impl Workspace {
             self.proposals_stale(&document.path, &document.real);
             if let Some(saved) = document.saved {
                 let by = self.writer_of(&document.real, document.stamp);
-                self.buffer_has(&document.path, saved, by.is_some());
+                self.buffer_has(&document.path, saved.clone(), by.is_some());
+                // The disk is read next, which may fail.
+                if let Some(review) = self.reviews.get_mut(&document.path) {
+                    let (stamp, known) = (document.stamp, review.now.stamp);
+                    let saved = FileState::of_text(saved, document.state.format);
+                    let is_new = stamp.is_some() && known.is_none() || is_later(stamp, known);
+                    if is_new && review.now.is_text() {
+                        review.has_version(FileState { stamp, ..saved });
+                    }
+                }
             }
             self.file_has_no_buffer(document.path, fx);
         }
@@ -247,12 +257,8 @@ impl Workspace {
             stamp: disk.stamp,
             ..now
         };
-        let mode = review.now.mode;
         let is_deletion = now.is_missing() && review.whole() == [Whole::Deleted];
-        review.now = FileState {
-            mode,
-            ..now.clone()
-        };
+        review.has_version(now.clone());
         if text != *review.ledger.current() {
             match is_deletion {
                 // Only the buffer had kept the text.

@@ -42,7 +42,7 @@ impl Reviews {
     }
 }
 
-/// What the host knows of a project's reviews.
+/// A project's reviews as last sent to the host.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// The reviews it keeps.
@@ -78,7 +78,7 @@ impl Told {
         self.kept.contains_key(path) || asked.is_some_and(|asked| asked.contains(path))
     }
 
-    /// Notes what is to be sent of a file: its review in this project, if it has one.
+    /// Queues a file's review in this project, if it has one, to be sent.
     fn note(&mut self, path: &Path, now: Option<KeptReview>, changes: &mut ReviewChanges) {
         match now {
             Some(now) => {
@@ -169,8 +169,7 @@ impl Workspace {
             known.or_insert(kept.clone());
         }
         files.retain(|kept| {
-            let name = self.reviews.name_of(&kept.path, &kept.path);
-            let known = self.reviews.get(&name);
+            let known = self.reviews.find(&kept.path);
             !known.is_some_and(FileReview::is_pending)
         });
         let mut sessions = self.sessions.iter().rev();
@@ -318,7 +317,7 @@ impl Workspace {
         is_pending.then_some(path)
     }
 
-    /// Restores the review of a file that a link has replaced: what is read there is another file.
+    /// Restores the review of a file that a link has replaced: reading its path reads another file.
     fn restore_linked(
         &mut self,
         session: SessionKey,

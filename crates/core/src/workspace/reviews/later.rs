@@ -21,7 +21,7 @@ pub(super) enum Later {
         session: Option<SessionKey>,
         step: UndoStep,
     },
-    /// All that is there by then is rejected; its proposals already were, if it had any.
+    /// All hunks present at that time are rejected; proposals, if any, already were.
     Reject { scope: Scope, is_proposed: bool },
     /// Hunks are decided, after all that waited before.
     Decide(Vec<(PathBuf, Decide)>),
@@ -55,7 +55,7 @@ impl Workspace {
         self.take_later(fx);
     }
 
-    /// Begins what has waited for decisions, as far as these are over.
+    /// Starts the waiting work whose decisions are complete.
     pub(crate) fn take_later(&mut self, fx: &mut Effects) {
         while self.reviews.has_later() && !self.is_deciding() {
             match self.reviews.later.pop_front() {

@@ -50,7 +50,7 @@ pub struct Reviews {
     touched: BTreeSet<PathBuf>,
     /// The number of files with a pending decision, and of hunks, by session.
     counts: BTreeMap<SessionKey, (usize, usize)>,
-    /// What the host knows of reviews, by project.
+    /// The reviews as last sent to the host, by project.
     told: BTreeMap<PathBuf, keep::Told>,
     /// Reviews of an earlier Neovim whose files are being read, by the session that shows them.
     returning: BTreeMap<SessionKey, keep::Returning>,
@@ -79,6 +79,11 @@ impl Reviews {
 
     pub(crate) fn get_mut(&mut self, path: &Path) -> Option<&mut FileReview> {
         self.files.get_mut(path)
+    }
+
+    /// Returns a file's review by the path its links lead to.
+    pub fn find(&self, real: &Path) -> Option<&FileReview> {
+        self.get(&self.name_of(real, real))
     }
 
     /// Returns the present or future name of a file's review, for any name of the file.
@@ -242,6 +247,15 @@ impl Workspace {
     /// Clears the rejects of a session's changes.
     pub(crate) fn forget_rejected(&mut self, session: SessionKey) {
         self.reviews.forget_rejected(session);
+    }
+
+    /// Returns the name under which a file is reviewed, and its buffer's text if it has one. The name
+    /// is the buffer's, else that of an existing review, else `path`.
+    pub(crate) fn review_name(&self, path: &Path, real: &Path) -> (PathBuf, Option<&Text>) {
+        match self.documents.find(real) {
+            Some((_, document)) => (document.path.clone(), Some(&document.text)),
+            None => (self.reviews.name_of(path, real), None),
+        }
     }
 
     /// Returns whether any file's hunks may have changed since the last announcement.

@@ -67,7 +67,7 @@ impl FileReview {
         }
     }
 
-    /// Returns whether what is in the file is not in the encoding of its lines.
+    /// Returns whether the file's bytes are not in the encoding of its lines.
     fn is_unread(&self) -> bool {
         self.origin.told_encoding().is_some() && self.now.is_latin1()
     }

@@ -14,7 +14,7 @@ use crate::text::{LineEdit, Text};
 pub(super) struct Work<'a> {
     /// The text before.
     pub before: &'a Text,
-    /// What was accepted of it at first, and what is now.
+    /// The text accepted of it at first, and the text accepted now.
     pub began: &'a Text,
     pub accepted: &'a Text,
     /// The text before with the author's changes, and no others.
@@ -141,8 +141,7 @@ impl Work<'_> {
         holds(&lines, &before) && !others.any(|line| own.contains(line))
     }
 
-    /// Returns whether others have put back what was accepted before, and left nothing of the
-    /// author's.
+    /// Returns whether others have restored the lines accepted before, and left none of the author's.
     fn is_decided(&self, place: &Place, ours: &[Change], accepted: &[Change]) -> bool {
         let met = touching(ours, &place.own);
         let (Some(first), Some(last)) = (met.first(), met.last()) else {
@@ -267,7 +266,7 @@ fn lines_of(text: &Text, rows: Range<usize>) -> HashSet<String> {
 fn places(ours: &[Change], theirs: &[Change]) -> Vec<Place> {
     let mut places = Vec::new();
     let (mut our, mut their) = (0, 0);
-    // What is near one place is not near the next.
+    // Lines near one place are not near the next.
     let mut last_our = 0;
     while let Some(first) = theirs.get(their) {
         let mut old = first.old.clone();
@@ -346,8 +345,8 @@ fn touching<'a>(changes: &'a [Change], rows: &Range<usize>) -> &'a [Change] {
     changes.get(from..to).unwrap_or_default()
 }
 
-/// Returns the new rows of old ones, with what was added at their edges; `None` if they cannot be
-/// told from those of a change that reaches beyond them.
+/// Returns the new rows of old ones, with lines added at their edges; `None` if a change that
+/// reaches beyond them makes them ambiguous.
 fn image(changes: &[Change], rows: &Range<usize>) -> Option<Range<usize>> {
     let from = changes.partition_point(|change| {
         let old = &change.old;
@@ -359,7 +358,7 @@ fn image(changes: &[Change], rows: &Range<usize>) -> Option<Range<usize>> {
     });
     let mut touching = touching(changes, rows).iter();
     if rows.is_empty() && touching.any(|change| !change.old.is_empty()) {
-        // What was there may be among the lines above or below.
+        // The old lines may be among those above or below.
         return None;
     }
     let within = changes.get(from..to)?;

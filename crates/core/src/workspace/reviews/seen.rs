@@ -1,6 +1,6 @@
-//! What the user saw of a file when they accepted it.
+//! The part of a file that the user saw when they accepted it.
 //!
-//! Invariant: nothing else is accepted, whatever has come before the accept is carried out.
+//! Invariant: nothing else is accepted, also if changes arrive before the accept is carried out.
 
 use std::path::PathBuf;
 

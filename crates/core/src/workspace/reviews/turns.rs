@@ -1,7 +1,7 @@
 //! The effects of each turn on a file: the text before it, and what its agent made of that.
 //!
-//! Invariants: both texts have no change that others made later, by a decision or otherwise, so what
-//! a turn did can be told at any time. The last [`TURNS`] turns are kept.
+//! Invariants: both texts exclude changes that others made later, by a decision or otherwise, so a
+//! turn's own changes are known at any time. The last [`TURNS`] turns are kept.
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +40,7 @@ pub struct TurnReview {
     pub(super) first: Text,
     /// The text before the turn, with the lines of others that its agent has changed or seen.
     pub(super) before: Text,
-    /// What was accepted of it when the turn began, and what is now.
+    /// The text accepted of it when the turn began, and the text accepted now.
     pub(super) began: Text,
     pub(super) accepted: Text,
     /// What others have made of the text before with the changes of the turn's agent, which is the
@@ -307,7 +307,7 @@ impl FileReview {
         self.turns.iter().map(|turn| &turn.ledger)
     }
 
-    /// Returns what has followed each turn.
+    /// Returns the changes after each turn.
     #[cfg(test)]
     pub fn since_turns(&self) -> impl Iterator<Item = &Review> {
         self.turns.iter().map(|turn| &turn.since)

@@ -188,7 +188,7 @@ impl FileReview {
     }
 
     /// Records a state left by the user or another program; its changes are not the agent's, unless
-    /// they bring back what another program has taken away of the agent's.
+    /// they restore an agent's change that another program had reverted.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
         let pending = (!self.whole().is_empty()).then(|| Away {
             origin: self.origin.clone(),
@@ -211,7 +211,7 @@ impl FileReview {
             self.origin.mode = after.mode;
         }
         if let Body::Unreadable(_) = after.body {
-            // Nothing says that the content has changed: what was pending still is.
+            // No report says that the content has changed: pending changes stay.
             let body = self.now.body.clone();
             self.now = FileState {
                 body,
