@@ -176,7 +176,7 @@ fn project(files: usize, has_git: bool) -> (Vec<f64>, f64) {
         let text = source(20).replace("value", &format!("value_{file}"));
         let mut made = fs::File::create(folder.join(format!("{file}.rs"))).expect("a new file");
         made.write_all(text.as_bytes()).expect("it can be written");
-        // As in most projects, and what was written just now may still change within its time.
+        // As in most projects: the time of a fresh file is too coarse to show a further change.
         made.set_modified(long_ago).expect("its time can be set");
     }
     if has_git {

@@ -61,7 +61,7 @@ pub fn memory_mb(pid: u32) -> f64 {
 /// its threads.
 pub fn wakeups(pid: u32) -> (u64, usize) {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("the process lives");
-    // A thread may end meanwhile.
+    // A thread may end during the loop.
     let each = tasks.flatten().filter_map(|task| {
         let status = fs::read_to_string(task.path().join("status")).ok()?;
         value(&status, "voluntary_ctxt_switches:")

@@ -1,5 +1,5 @@
-//! Framing: the frames of a stream are its lines, wherever its reads are cut, and what has arrived
-//! of a line is its beginning.
+//! Framing: the frames of a stream are its lines, for any cut of its reads, and an incomplete frame
+//! is the beginning of a line.
 
 #![no_main]
 

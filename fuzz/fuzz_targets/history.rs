@@ -1,4 +1,4 @@
-//! A session's record after a crash: what was kept can be read again, and a file that is cut off
+//! A session's record after a crash: every complete line can be read again, and a truncated file
 //! loses its last line at most.
 
 #![no_main]
@@ -17,7 +17,7 @@ fn past_of(header: &Header, records: &[Record]) -> Past {
 
 fuzz_target!(|input: (u16, u8, &str)| {
     let (cut, damage, text) = input;
-    // Whatever it is, it is read.
+    // Any text can be read.
     let _ = Past::of(text);
     let known = text.lines().next().and_then(header);
     let header = known.unwrap_or_else(|| Header {

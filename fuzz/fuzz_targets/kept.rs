@@ -1,4 +1,4 @@
-//! Reviews on disk: what was kept is read again, and a file that is cut or damaged is never taken
+//! Reviews on disk: a stored review reads back equal, and a truncated or damaged file is never taken
 //! for a whole one.
 
 #![no_main]

@@ -1,5 +1,5 @@
 //! Tools' arguments and results: JSON returns from Lua as it was, reading any Lua value ends, and
-//! what was read returns from Lua as well.
+//! a value that was read returns from Lua as well.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::editor::nvim::lua;
 use crate::json::{Empty, object_to_lua, to_json, to_lua};
 
-// The module under test finds there what it uses of Neovim.
+// The module under test finds its imports of Neovim here.
 extern crate self as nvim_oxi;
 pub use mlua;
 
@@ -162,7 +162,7 @@ fn held(json: &Json) -> Json {
     }
 }
 
-/// Checks what was read of a value that came from this JSON.
+/// Checks the JSON that was read from a value made of this JSON.
 #[track_caller]
 fn check(read: Result<Json, String>, json: &Json) {
     match read {
@@ -192,6 +192,6 @@ fuzz_target!(|input: Input| {
     if let Ok(read) = to_json(made, empty) {
         check(to_json(to_lua(&read).unwrap(), Empty::List), &read);
     }
-    // Else libFuzzer takes what is left for a leak, and looks for it each time.
+    // Otherwise libFuzzer takes the garbage for a leak and searches for it each time.
     lua().gc_collect().unwrap();
 });

@@ -30,7 +30,7 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
     for line in whole.last_lines(100).0 {
         assert!(!line.contains('\n'), "{line:?}");
     }
-    // As the screen has it, whatever a program or a name contains.
+    // As on the screen, for any bytes in a program or a name.
     let raw = String::from_utf8_lossy(bytes);
     let line = OneLine::new(&*raw);
     let is_obeyed =

@@ -28,7 +28,7 @@ end
 ---@type table<string, string[]>
 local commands = {}
 
---- Starts an agent by a command until Neovim ends, unless it is installed meanwhile.
+--- Starts an agent by a command until Neovim ends or it is installed.
 ---@param name string
 ---@param command string[]
 function M.start_by(name, command)

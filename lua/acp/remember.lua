@@ -40,7 +40,7 @@ local function mistake(all)
   end
 end
 
---- Returns the text of a file, in a thread of its own.
+--- Returns the text of a file; runs in a separate thread.
 local function read_file(path)
   local handle, why = io.open(path, "r")
   local text = handle and handle:read("*a")
@@ -51,10 +51,10 @@ local function read_file(path)
   return text, not text and vim.uv.fs_stat(path) and why or nil
 end
 
---- Writes a file in a thread of its own; a reader sees it before or after, whole.
+--- Writes a file, in a separate thread; a reader sees the old or the new text, whole.
 local function write_file(path, new, text)
   for at in path:gmatch("()/") do
-    -- What is wrong with the folder is said by the next step.
+    -- The next step reports an error of the folder.
     vim.uv.fs_mkdir(path:sub(1, at - 1), 448)
   end
   local handle, why = io.open(new, "w")
@@ -73,7 +73,7 @@ local function write_file(path, new, text)
   return why
 end
 
---- Calls a function with texts in a thread, and then `done` with what it returned.
+--- Calls a function with texts in a thread, and then `done` with its results.
 ---@param call fun(...: string): string?, string?
 ---@param done fun(result: string?, why: string?)
 ---@param ... string
@@ -81,7 +81,7 @@ local function in_thread(call, done, ...)
   vim.uv.new_work(call, vim.schedule_wrap(done)):queue(...)
 end
 
---- Passes on what is remembered, by agent, or `nil` with a sentence that says why.
+--- Passes the remembered options on, by agent, or `nil` with the reason.
 ---@param done fun(all: table<string, acp.Remembered>?, why: string?)
 local function read(done)
   local path = file()

@@ -241,8 +241,8 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
     }
 }
 
-/// Returns the stamp under which an unmodified buffer's file is known; if that was written again with
-/// the content of the buffer (`touch`, `git stash pop`), which nobody reports, its present one.
+/// Returns the stamp under which an unmodified buffer's file is known; if that was rewritten with the
+/// content of the buffer (`touch`, `git stash pop`), which no event reports, its present one.
 fn written_again(buf: i32, known: Option<Stamp>) -> mlua::Result<Option<Stamp>> {
     let now = documents::stamp(buf)?;
     // Other line ends, for one, are another size.

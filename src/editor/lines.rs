@@ -132,7 +132,7 @@ fn set_lines(buf: i32, from: usize, to: usize, lines: &[&str]) -> mlua::Result<(
 }
 
 /// Returns the default in place of the error that the swap file could not be written, as on a full
-/// disk: the lines have changed all the same.
+/// disk: the lines have changed nevertheless.
 fn despite_swap<T: Default>(result: mlua::Result<T>) -> mlua::Result<T> {
     match result {
         Err(error) if nvim::message(&error).contains("E297:") => Ok(T::default()),

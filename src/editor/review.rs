@@ -253,7 +253,7 @@ fn draw(buf: i32, all: Rc<Vec<HunkView>>) -> mlua::Result<()> {
     draw_rest(buf, &canvas, shown, start)
 }
 
-/// Draws what is left of a drawing that began at `start`: a hunk at least, and for at most
+/// Continues a drawing that began at `start`: draws at least one hunk, and for at most
 /// [`BUDGET`]. A hunk that cannot be drawn hides no other one.
 fn draw_rest(buf: i32, canvas: &Canvas, mut shown: Shown, start: Instant) -> mlua::Result<()> {
     let mut failed = None;

@@ -30,7 +30,7 @@ thread_local! {
     static SEEN: RefCell<HashMap<SessionKey, Seen>> = RefCell::default();
 }
 
-/// Notes what has changed, and has Neovim draw its status lines if they show it.
+/// Notes a change, and has Neovim draw its status lines if they show it.
 pub fn note() {
     let snapshot = state::snapshot();
     let is_changed = SEEN.with_borrow_mut(|seen| {

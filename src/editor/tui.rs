@@ -84,7 +84,7 @@ pub fn show_title() -> mlua::Result<()> {
     let current: String = options.get("titlestring")?;
     let users = match shown {
         Some(shown) if shown.ours == current => shown.users,
-        // The user has changed it meanwhile.
+        // The user has changed it since.
         _ => current.clone(),
     };
     let Some(text) = text else {

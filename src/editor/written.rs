@@ -14,7 +14,7 @@ use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::Stamp;
 
 thread_local! {
-    /// The files that are being written, and what was there before: another plugin may write one
+    /// The files that are being written, with their earlier stamps: another plugin may write one
     /// while the user's is written.
     static BEGUN: RefCell<BTreeMap<PathBuf, Option<Stamp>>> = const { RefCell::new(BTreeMap::new()) };
 }

@@ -1,4 +1,4 @@
-//! Sub-agents with sessions of their own.
+//! Sub-agents with separate sessions.
 
 use serde_json::{Value as Json, json};
 

@@ -54,7 +54,7 @@ local function run(command, choices, options)
   return deeds(), pickers
 end
 
---- Returns what is remembered for an agent.
+--- Returns the remembered options of an agent.
 local function remembered(agent)
   local is_read, values = false, nil
   require("acp.remember").of(agent, function(found)

@@ -358,8 +358,8 @@ local function child()
   end
 end
 
---- Says something at the end of a turn, and checks that it is in the transcript where it was said,
---- and once, and that the model was told it once.
+--- Sends a prompt at the end of a turn, and checks that it is once in the transcript, at its place,
+--- and that the model got it once.
 ---@param scene string
 ---@param round string
 local function steer_at_the_end(scene, round)

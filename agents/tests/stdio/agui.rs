@@ -358,7 +358,7 @@ fn a_slow_drip_is_shown_as_it_comes() {
     drip(STREAM);
     for word in ["a ", "slow ", "drip"] {
         drip(&format!(": still here\n\ndata: {}\n\n", said(word)));
-        // Each word is there before the next one is sent.
+        // Each word arrives before the next one is sent.
         let update = &chat.client.recv()["params"]["update"];
         assert_eq!(update["content"]["text"], *word);
     }

@@ -2,7 +2,7 @@
 //!
 //! Bytes become lines ([`LineDecoder`]), lines become messages ([`rpc::decode()`]). Outgoing
 //! messages are built by [`client`] and encoded by [`rpc`].
-//! Invariant: decoding neither fails nor panics, whatever bytes an agent sends.
+//! Invariant: decoding neither fails nor panics on any bytes.
 
 pub mod client;
 mod decode;

@@ -230,9 +230,9 @@ pub enum Update {
     },
     /// A message to the user that is not part of the history.
     Notice { severity: Severity, text: String },
-    /// An update of a compaction of the agent's context.
+    /// An update about the compaction of the context.
     Compaction(CompactionPatch),
-    /// A sub-agent of this session, which has a session of its own.
+    /// A sub-agent of this session, which has a separate session.
     SubAgent(SubAgentPatch),
     /// A message from one session to another.
     SessionMessage(SessionMessage),
@@ -274,7 +274,7 @@ pub enum CompactionStatus {
     Unknown(String),
 }
 
-/// An update of a sub-agent that has a session of its own; absent fields are unchanged.
+/// An update of a sub-agent that has a separate session; absent fields are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubAgentPatch {
     /// The sub-agent's own session.

@@ -1,4 +1,4 @@
-//! Session options: mode, model, and whatever else the agent offers.
+//! Session options: mode, model, and any others that the agent offers.
 //!
 //! The wire has three forms: `configOptions`, the older `modes`, and `models`, which was never
 //! stable but is all that some agents have. Here they are one list. Invariant: ids in a list are

@@ -6,7 +6,7 @@
 //! texts. The *agent lane* carries agents' messages and is bounded by the bytes they were decoded
 //! from: the reader of a pipe takes a permit first, and waits for it while the core is
 //! busy, so a slow core slows the agent down instead of growing a queue. Output of terminals uses
-//! the agent lane too, with a smaller bound of its own, so that messages of agents never wait for its
+//! the agent lane too, with a smaller, separate bound, so that messages of agents never wait for its
 //! permits and never queue behind much of it.
 //!
 //! Invariants: events of one lane are delivered in order; the prompt lane goes first (a cancel does

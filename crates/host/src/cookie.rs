@@ -1,8 +1,7 @@
 //! Waits until the notifications of everything that has happened so far are handled.
 //!
-//! A system reports changes in their order, but later than they happen. A cookie is a file of ours
-//! that is watched like the others: once a change of it has been reported, so have all changes
-//! before it.
+//! A system reports changes in their order, but later than they happen. A cookie is a watched
+//! file that only this client changes: once a change of it is reported, all earlier changes are.
 //!
 //! Invariants: the wait is bounded, because a system may stop reporting. The cookie is not changed
 //! while a report of it is due, so each report belongs to one change.

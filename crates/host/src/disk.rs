@@ -276,7 +276,7 @@ async fn read_still(
                 return Err(after);
             }
             Ok(content.map(|content| {
-                // Not where the name led before: what was read is elsewhere if a link was replaced.
+                // Not where the name led before: if a link was replaced, the file that was read is elsewhere.
                 let (content, real) =
                     content.map_or((None, real), |(text, real)| (Some(text), real));
                 DiskFile {

@@ -56,7 +56,7 @@ impl Held {
         })
     }
 
-    /// Opens the folder of the file at `path`, and creates what is missing of it.
+    /// Opens the folder of the file at `path`, and creates missing folders above it.
     ///
     /// # Errors
     /// It cannot be created, or leads out of `roots`.

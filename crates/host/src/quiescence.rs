@@ -36,8 +36,8 @@ impl Default for Quiescence {
 }
 
 impl Quiescence {
-    /// Returns how long an exhausted system is asked again: by then, what is missing counts as
-    /// unreadable.
+    /// Returns the time for which an exhausted system is asked again; afterwards, missing data counts
+    /// as unreadable.
     pub(super) fn exhausted(self) -> Duration {
         self.patience * 5
     }
@@ -132,7 +132,7 @@ impl Writers {
         let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
         let cookies: Vec<Arc<Cookie>> = cookies.iter().filter_map(Weak::upgrade).collect();
         for cookie in cookies {
-            // Without a report in time, what is known so far has to do.
+            // Without a report in time, the earlier reports decide.
             let _ = cookie.catch_up();
         }
     }
@@ -196,7 +196,7 @@ impl Writers {
     }
 
     /// Returns whether a program has a file of this size open and is writing it, and does not close
-    /// it soon: the report that it was closed may be on its way. Blocks for [`CLOSING`] at most.
+    /// it soon: the report that it was closed may be late. Blocks for [`CLOSING`] at most.
     pub(super) fn stays_open(&self, path: &Path, bytes: u64) -> bool {
         let is_open = |tracked: &mut Tracked| tracked.open_for(path, bytes).is_some();
         let waited = self
@@ -248,7 +248,7 @@ impl Writers {
     /// Returns the time left to wait for a file; `None` if it is quiescent.
     pub(super) fn wait(&self, path: &Path, stamp: &Stamp) -> Option<Duration> {
         if self.is_own_write(stamp) {
-            // The report that it was closed may be on its way.
+            // The report that it was closed may be late.
             return None;
         }
         let open_for = self.lock().open_for(path, stamp.bytes);

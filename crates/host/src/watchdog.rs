@@ -1,9 +1,9 @@
-//! Ends the child processes of this process when it is gone, however it died.
+//! Ends the child processes of this process after its death, also by SIGKILL.
 //!
 //! A shell script reads the process groups from a pipe that only this process holds open. At the
 //! pipe's end it sends SIGTERM to the groups that are left after 300 ms, and SIGKILL to those left a
 //! second later. On Linux it does so to the jobs of a terminal as well: processes of its session in
-//! groups of their own.
+//! other groups.
 //! After a normal end none is left.
 //!
 //! A script, not a program: it needs no file beside the library, and `/bin/sh` is everywhere.
@@ -127,7 +127,7 @@ mod tests {
         (child, String::from_utf8(line).expect("text"))
     }
 
-    /// Starts a process that ignores SIGTERM and the end of its input, in a group of its own.
+    /// Starts a process that ignores SIGTERM and the end of its input, in a new group.
     fn stubborn() -> Child {
         let mut shell = Command::new("sh");
         let script = "trap '' TERM HUP; echo ready; while :; do sleep 0.05; done";

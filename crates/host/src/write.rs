@@ -1,7 +1,7 @@
 //! Replaces a file's content such that no reader ever sees half of it.
 //!
-//! The folder is held open, and the last name is never followed: whatever is replaced by a link
-//! after the check, the file that was checked is written.
+//! The folder is held open, and the last name is never followed: if a name is replaced by a link
+//! after the check, the checked file is still the one that is written.
 //!
 //! The new content is written to a temporary file in the same folder, synced, and renamed over the
 //! old file. Symbolic links are followed: the target is replaced, the links stay. Mode, owner and

@@ -47,7 +47,7 @@ impl Schema {
     /// Compiles a tool's `parameters`.
     ///
     /// # Errors
-    /// One line that says what is wrong with them, and where.
+    /// One line that names the mistake and its place.
     pub fn compile(parameters: &Json) -> Result<Self, String> {
         let Json::Object(fields) = parameters else {
             return Err("it must be an object".to_owned());
@@ -80,7 +80,7 @@ impl Schema {
 /// Checks that a tool's `parameters` are a valid schema.
 ///
 /// # Errors
-/// One line that says what is wrong with them, and where.
+/// One line that names the mistake and its place.
 pub fn check_schema(parameters: &Json) -> Result<(), String> {
     Schema::compile(parameters).map(|_| ())
 }

@@ -33,8 +33,8 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
     }
 }
 
-/// Checks that every request is answered, that what is kept is what is pending, and that an agent
-/// ends with its sessions.
+/// Checks that every request is answered, that exactly the pending reviews are stored, and that an
+/// agent ends with its sessions.
 pub fn check_rest(world: &mut World) {
     check_answered(world);
     check_kept(world);

@@ -33,7 +33,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("set_option", function("set_option", set)?)?;
     let remembered = |(session, values): (u32, Option<Table>)| {
         let read = values.map_or_else(|| Ok(Defaults::default()), |values| defaults(&values));
-        // The prompts wait for it, whatever it is.
+        // The prompts wait for it, also if it is an error.
         let (values, result) = match read {
             Ok(values) => (values, Ok(())),
             Err(why) => (Defaults::default(), Err(why)),

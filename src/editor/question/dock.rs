@@ -27,7 +27,7 @@ const WORDS: i64 = 4;
 /// The rows of what a permission would allow that count more than the transcript's end.
 const DETAILS: i64 = 2;
 
-/// A transcript with more lines fills its window, whatever is folded.
+/// A transcript with more lines fills its window, also with closed folds.
 const MANY: usize = 1000;
 
 /// What the window has to show.
@@ -44,7 +44,7 @@ pub(super) struct Needs {
 /// The first row of the transcript's text, and the area of its last lines.
 pub(super) type Words = (i64, Area);
 
-/// The part of the screen that the window may take, and what it must not cover.
+/// The part of the screen that the window may take, and the rows it must not cover.
 #[derive(Debug)]
 pub(super) struct Dock {
     area: Area,

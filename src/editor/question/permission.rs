@@ -153,7 +153,7 @@ fn press(key: &str, index: Option<usize>) -> mlua::Result<()> {
 }
 
 /// Answers with an option, by its number; one that allows more than this call has to be confirmed.
-/// While a part of what it allows was not on the screen, it shows the next part instead.
+/// Until everything it allows was on the screen, it shows the next part instead.
 fn choose(index: usize) -> mlua::Result<()> {
     let view = permission();
     let Some(option) = view.as_ref().and_then(|view| view.options.get(index)) else {
@@ -187,7 +187,7 @@ fn give(index: usize) -> mlua::Result<()> {
     }
 }
 
-/// Scrolls the window by what it shows.
+/// Scrolls the window by its height.
 fn show_more() -> mlua::Result<()> {
     let Some(win) = valid_window()? else {
         return Ok(());
@@ -248,7 +248,7 @@ fn reveal(win: i32) -> mlua::Result<bool> {
     Ok(true)
 }
 
-/// Returns whether a permission that is shown anew says what it said before.
+/// Returns whether a permission that is drawn again has the same text as before.
 pub(super) fn shows_the_same(before: Option<&QuestionView>, now: &QuestionView) -> bool {
     match (before, now) {
         (Some(QuestionView::Permission(before)), QuestionView::Permission(now)) => {

@@ -170,7 +170,7 @@ fn the_agents_lines_are_under_review_where_the_user_drops_unsaved_ones_for_them(
 #[test]
 fn a_reject_brings_back_bytes_that_need_another_encoding() {
     for (before, command) in [
-        // latin-1, which the result is read as, lacks what was there.
+        // latin-1, which the result is read as, lacks the old characters.
         (
             "中文\ntwo\n".as_bytes(),
             r"printf '\326\320\316\304\ntwo\n' > a.txt",

@@ -425,7 +425,7 @@ fn files_and_folders_that_replaced_each_other_are_restored_and_brought_back() {
     let deed = "rm -r d; mv a.txt d; mkdir -p a.txt/b; echo three > a.txt/b/x";
     let deleted = |line: &str| json!([0, [line], [], "pending"]);
     let made = |line: &str| json!([0, [], [line], "pending"]);
-    // The file was seen to move if no folder was in its place by then.
+    // A move of the file was seen unless a folder had replaced it before the look.
     let moved = json!([made("three"), deleted("two")]);
     let created = json!([deleted("one"), made("three"), made("one"), deleted("two")]);
     for open in ["a.txt", "d/x"] {

@@ -222,7 +222,7 @@ fn the_swap_and_undo_files_that_neovim_keeps_beside_a_file_are_not_the_agents() 
     nvim.cmd("bwipeout b.txt");
     go_on(&nvim, "q");
     nvim.wait_script("agent");
-    // A text is none of them, whatever its name.
+    // A text is none of them, under any name.
     let hunks = json!([[0, [], ["hi"], "pending"], [1, ["two"], ["TWO"], "pending"]]);
     wait_hunks(&nvim, hunks);
     nvim.cmd("Acp reject all");

@@ -1,9 +1,9 @@
-//! A matrix of faults: what is under way, crossed with what goes wrong, at several moments. After
-//! each cell the same promises are checked.
+//! A matrix of faults: kinds of work crossed with faults, at several moments. After each cell the
+//! same promises are checked.
 //!
 //! Without `ACP_FAULTS`, each test runs two cells from fixed seeds. `ACP_FAULTS=3` (`make faults`)
-//! runs all cells three times, with other delays each time, and prints a table. `ACP_CELL` is what a
-//! failure prints, for one cell alone.
+//! runs all cells three times, with other delays each time, and prints a table. `ACP_CELL`, which a
+//! failure prints, runs one cell alone.
 
 mod promises;
 mod strikes;
@@ -31,7 +31,7 @@ const CLOSED: &str = "src/b.txt";
 /// Number of files that a turn changes before it is rejected or undone.
 const MANY: usize = 60;
 
-/// Number of versions the agent writes, one after another.
+/// Number of versions the agent writes.
 const VERSIONS: usize = 10;
 
 /// The user's unsaved line, and one that another program appends.
@@ -203,7 +203,7 @@ impl Run {
                 dismiss(nvim);
                 let said = nvim.messages();
                 let is_named = said.contains("src") || said.contains(".txt");
-                // What was rejected before the fault is over, although its files may be gone now.
+                // Files rejected before the fault count as done, although they may be gone now.
                 let left = talk::status(nvim)["review"]["files"].as_u64();
                 is_named
                     || left.unwrap_or(0) == 0

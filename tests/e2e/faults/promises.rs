@@ -1,4 +1,4 @@
-//! What holds after each cell, whatever was under way and went wrong.
+//! The promises checked after each cell, for any work and any fault.
 
 use super::*;
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::harness::agent;
 
-/// Passes the agent's output on in a process of its own, so that it can be closed from outside.
+/// Passes the agent's output on in a separate process, so that it can be closed from outside.
 const PIPED: &str = "mkfifo ../out; cat <../out & echo $! >../cat; exec \"$0\" \"$1\" >../out";
 
 /// Descriptors and bytes of a limit that is none.
@@ -188,7 +188,7 @@ fn replace(run: &mut Run) -> Lift {
     Box::new(move |_| put_back(&path, &away))
 }
 
-/// Puts back what was taken away, except for files that have been written anew.
+/// Restores the removed files, except for those that have been written anew.
 fn put_back(path: &Path, away: &Path) {
     let there = fs::symlink_metadata(path).ok();
     if there.as_ref().is_some_and(fs::Metadata::is_dir) && away.is_dir() {

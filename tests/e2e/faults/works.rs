@@ -1,4 +1,4 @@
-//! What is under way when something goes wrong.
+//! The kinds of work under way when a fault occurs.
 
 use super::*;
 use serde_json::Value as Json;
@@ -68,7 +68,7 @@ impl Work {
         (0..count).map(|n| format!("src/{n}.txt")).collect()
     }
 
-    /// Returns how long it takes, about: the fault comes within this time.
+    /// Returns its approximate duration: the fault comes within this time.
     pub fn span(self) -> Duration {
         Duration::from_millis(match self {
             Self::Permission => 20,
@@ -201,7 +201,7 @@ impl Work {
         }
     }
 
-    /// Waits for the end of the work; the user allows what is asked for.
+    /// Waits for the end of the work; the user allows each request.
     #[track_caller]
     pub fn wait_end(self, nvim: &Nvim) {
         if self.is_users() {

@@ -156,7 +156,7 @@ fn a_buffer_that_neovim_is_reading_is_not_taken_for_an_empty_one() {
     nvim.wait("the text to be gone", || {
         nvim.lua("return vim.api.nvim_buf_line_count(0)", ()) == 1
     });
-    // The agent's write is answered meanwhile: the file has it.
+    // The agent's write is answered during the wait: the file has it.
     go_on(&nvim, "p");
     nvim.wait_script("agent");
     nvim.lua("vim.g.go = true", ());

@@ -102,7 +102,7 @@ fn ten_thousand_hunks_are_all_drawn() {
         .agent("agent", &script);
     let nvim = start(project, "a.txt");
     last_turn(&nvim);
-    // Each has a label. They are counted once the last one is there: that takes Neovim some time.
+    // Each has a label. They are counted once the last one appears: that takes Neovim some time.
     nvim.wait("all hunks", || {
         let drawn = nvim.lua(
             "local space = vim.api.nvim_get_namespaces().acp_review

@@ -161,7 +161,7 @@ impl Nvim {
         self.client.screen()
     }
 
-    /// Draws what is pending, and returns the screen with it.
+    /// Redraws, and returns the screen.
     #[track_caller]
     pub fn drawn(&self) -> Screen {
         self.lua("vim.cmd.redraw()", ());

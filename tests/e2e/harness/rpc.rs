@@ -189,8 +189,8 @@ impl Shared {
     }
 }
 
-/// Holds back messages at random, as if Neovim had to wait for a processor before it sent them;
-/// what is left of the time for that. `make soak` asks for it.
+/// Delays messages at random, as if Neovim had to wait for a processor before it sent them; the field
+/// is the remaining time for delays. `make soak` asks for it.
 struct Late(Duration);
 
 impl Late {

@@ -1,5 +1,5 @@
 //! A robot edits while questions come and go, or while the agent writes to the same file: each key
-//! does what it does without them, and no question is answered.
+//! has the same effect as without them, and no question is answered.
 //!
 //! Without `ACP_ROBOT` it plays a few sessions from a fixed seed, as fast as Neovim takes the keys.
 //! `ACP_ROBOT=500` plays as many, with 30 to 300 ms between two keys, as a user types;

@@ -44,7 +44,7 @@ fn the_last_turn_is_accepted_or_rejected() {
 #[test]
 fn a_turn_is_undone_after_confirmation_and_restored() {
     let nvim = two_turns();
-    // What is not on the screen yet would be drawn after the wait for its end.
+    // A hunk that is not on the screen yet would be drawn after the wait for its end.
     nvim.wait_text("2/2 \\a accept");
     nvim.cmd("Acp accept all");
     nvim.wait("the hunks to go", || !nvim.screen().has("\\a accept"));

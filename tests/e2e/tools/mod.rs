@@ -136,7 +136,7 @@ fn variable(server: &Json, name: &str) -> String {
 #[track_caller]
 fn define(nvim: &Nvim, spec: &str) {
     nvim.lua(&format!("require('acp').tool({{ {spec} }})"), ());
-    // The core handles what it is asked in order.
+    // The core handles requests in order.
     nvim.lua(
         "_G.defined = nil
         require('acp').sessions({}, function() _G.defined = true end)",

@@ -47,7 +47,7 @@ impl Body {
         })
     }
 
-    /// Adds a call's result after its call and the results that are there already.
+    /// Adds a call's result after its call and the results already behind that.
     pub fn add_result(&mut self, call: &str, result: Value) {
         let is_result = |message: &&Value| message["role"] == "tool";
         let at = match self.owner(call) {

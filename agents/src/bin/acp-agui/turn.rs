@@ -1,4 +1,4 @@
-//! A turn: runs of the agent, with the calls and questions between them, until it has no more.
+//! A turn: runs of the agent, with the calls and questions between them, until no call is left.
 //!
 //! Invariants: a run is sent once; each call the agent waits for gets one result, which says so if
 //! it failed, was rejected or cancelled; what arrived is kept however the turn ends.

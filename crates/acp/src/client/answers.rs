@@ -31,7 +31,7 @@ pub struct Initialized {
     pub auth_methods: Vec<AuthMethod>,
 }
 
-/// What has become of words that were sent into a running turn.
+/// The outcome of a prompt that was sent into a running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steered {
     /// They are part of the turn.

@@ -1,7 +1,6 @@
 //! Patches in the input of a tool call: some agents send a change in no other form.
 //!
-//! Invariant: a text is read as a patch as a whole, or not at all: no hunk is shown without the
-//! others.
+//! Invariant: a text is a patch as a whole or not a patch: no hunk is shown without the others.
 
 use std::path::PathBuf;
 

@@ -245,7 +245,7 @@ fn compaction_summary(raw: &RawValue) -> Option<Update> {
     }))
 }
 
-/// Reads an update of a sub-agent with a session of its own.
+/// Reads an update of a sub-agent with a separate session.
 fn sub_agent(raw: &RawValue) -> Option<Update> {
     let names = ["sessionId", "title", "description", "capabilities", "state"];
     let [session, title, description, capabilities, state] = raw::fields(raw.get(), names)?;

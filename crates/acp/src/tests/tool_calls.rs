@@ -301,7 +301,7 @@ fn a_patch_in_the_input_stands_in_for_a_missing_diff() {
             ..patch("t")
         },
     );
-    // What is no patch is only shown.
+    // Text that is not a patch is only shown.
     let input = json!({ "filepath": "/p/a", "diff": "see above" });
     check_update(
         &format!(r#","rawInput":{input}"#),

@@ -37,7 +37,7 @@ pub struct Agent {
     /// Updates for sessions whose id is not known yet: they may precede the answer to
     /// `session/new`. At most [`EARLY_UPDATES`]; more are dropped with a log line.
     pub(super) early: Vec<(SessionId, Update)>,
-    /// Permissions of such sessions, held likewise.
+    /// Held permissions of such sessions.
     pub(super) early_permissions: Vec<PermissionRequest>,
     pub(super) subagents: SubAgents,
 }

@@ -65,7 +65,7 @@ impl Conversation {
         }
     }
 
-    /// Returns what an agent takes in a prompt.
+    /// Returns the kinds of content that an agent accepts in a prompt.
     pub(crate) fn takes(&self, agent: AgentKey) -> Takes {
         Takes::of(self.info(agent))
     }

@@ -82,7 +82,7 @@ impl Conversation {
         agent.filter(|agent| self.is_staying(*agent))
     }
 
-    /// Ends the use of a shared process by a session: it gets one of its own.
+    /// Ends a session's use of a shared process; it gets a separate one.
     pub(crate) fn part(&mut self, key: SessionKey) {
         if let Some(session) = self.sessions.get_mut(&key) {
             session.is_alone = true;
@@ -108,7 +108,7 @@ impl Conversation {
         }
     }
 
-    /// Removes a process that has ended, or that nobody waits for.
+    /// Removes a process that has ended, or that is no longer needed.
     pub(crate) fn forget_agent(&mut self, agent: AgentKey) -> Option<Agent> {
         self.agents.remove(&agent)
     }

@@ -92,7 +92,7 @@ impl Session {
         self.opening.is_refused = false;
     }
 
-    /// Records that the agent could not resume the session, and shows what was kept of it.
+    /// Records that the agent could not resume the session, and shows its saved transcript.
     pub(crate) fn refused(&mut self) {
         self.show_kept();
         self.opening.is_refused = true;

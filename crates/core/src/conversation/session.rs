@@ -303,7 +303,7 @@ impl Session {
         }
     }
 
-    /// Records a compaction of the agent's.
+    /// Records that the agent compacted its context.
     pub(crate) fn compact(&mut self, patch: CompactionPatch) {
         self.compactions.merge(patch, &mut self.transcript);
     }

@@ -1,4 +1,4 @@
-//! Sub-agents that have sessions of their own.
+//! Sub-agents with separate sessions.
 //!
 //! An agent announces such a sub-agent below the session that started it. What it sends is
 //! translated here to what agents without such sessions send: the sub-agent is a tool call of the
@@ -31,7 +31,7 @@ struct SubAgent {
     title: Option<String>,
     can_cancel: bool,
     state: State,
-    /// How often it began to work again after an end; each time has a tool call of its own.
+    /// How often it began to work again after an end; each time gets a new tool call.
     again: u32,
 }
 
@@ -67,7 +67,7 @@ impl SubAgents {
             },
             Update::ToolCall(patch) => Update::ToolCall(known.adopt(&session, patch)),
             Update::Notice { .. } | Update::Unknown { .. } => update,
-            // The chat has one plan, and its title and options are those of its own session.
+            // The chat has one plan, and the title and options of the session the client opened.
             _ => return None,
         };
         Some((known.root.clone(), update))
@@ -99,7 +99,7 @@ impl SubAgents {
     /// Translates a message that a session has sent or received.
     ///
     /// A message between a session and its sub-agent is shown once, as the sub-agent's session has
-    /// it. The answer of a sub-agent is what it has said.
+    /// it. The answer of a sub-agent is its text.
     fn message(&self, session: &SessionId, message: SessionMessage) -> Option<Update> {
         let of_below = [&message.sender, &message.recipient].into_iter().flatten();
         let mut of_below = of_below.filter_map(|id| self.0.get(id));
@@ -223,7 +223,7 @@ impl SubAgent {
         }
     }
 
-    /// Records what it does, and returns the status of its tool call.
+    /// Records its activity, and returns the status of its tool call.
     fn set(&mut self, work: Work) -> Option<ToolStatus> {
         let (state, status) = match work {
             Work::Running => (State::Working, ToolStatus::InProgress),

@@ -1,7 +1,7 @@
-//! Steering: words that the user sends while the agent works, and that its running turn takes up.
+//! Steering: prompts that the user sends during a turn and that this turn takes.
 //!
-//! Invariant: a prompt on its way stays in the queue until the agent has said what became of it, and
-//! no other turn begins before. So it is in the queue or in the transcript, and is sent once.
+//! Invariant: a sent prompt stays in the queue until the agent has reported its outcome, and no
+//! other turn begins before. So it is in the queue or in the transcript, and is sent once.
 
 use serde_json::Value;
 

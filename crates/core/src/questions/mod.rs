@@ -130,7 +130,7 @@ impl Question {
         self.permission().is_none_or(Permission::is_asked)
     }
 
-    /// Returns whether the question shows a call of its own instead of the transcript's.
+    /// Returns whether the question shows a separate call instead of the transcript's.
     fn is_apart(&self) -> bool {
         self.permission().is_some_and(Permission::is_apart)
     }

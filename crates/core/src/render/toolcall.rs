@@ -61,7 +61,7 @@ impl ToolCall {
     ///
     /// A status never goes back: agents announce a call as `pending` after it was `in_progress`, or
     /// again with the same id. A late `completed` or `failed` replaces `cancelled`; of a rejected
-    /// call only `completed` is news, since some agents report it as failed, others never. New content
+    /// call only `completed` counts, since some agents report it as failed, others never. New content
     /// replaces the old, but keeps known diffs if it has none itself. `_meta` is merged by key.
     pub fn merge(&mut self, patch: ToolCallPatch) {
         if let Some(title) = patch.title {

@@ -64,7 +64,7 @@ impl Model {
         }
     }
 
-    /// Locates the diffs of an agent's edit that were shown before its file was read.
+    /// Locates the diffs of an edit that were shown before its file was read.
     pub(crate) fn place_diffs_of(&mut self, edit: &FileEdit) {
         if let Some(session) = self.conversation.session_mut(edit.session) {
             session

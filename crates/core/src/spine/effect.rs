@@ -186,7 +186,7 @@ pub enum EditorEffect {
     Deleted { buf: BufId },
     /// Renames a buffer after its file was moved.
     Moved { buf: BufId, path: PathBuf },
-    /// Asks the user whether to undo a turn; answered by `UndoTurn`, or not at all.
+    /// Asks the user whether to undo a turn; `UndoTurn` answers, if anything does.
     AskUndo { turn: TurnKey, view: UndoView },
     /// There is more to complete in the session's input than before.
     Candidates { session: SessionKey },
@@ -329,7 +329,7 @@ pub enum Announcement {
         /// The ids of the changed options.
         changed: Vec<String>,
     },
-    /// A command runs in a terminal, or an agent displays one of its own.
+    /// A command runs in a terminal, or an agent displays one that it runs itself.
     #[serde(rename = "AcpTerminalStarted")]
     TerminalStarted {
         session: SessionKey,

@@ -106,7 +106,7 @@ impl OneLine {
     }
 }
 
-/// Returns whether a character has no width of its own, or changes the direction of others.
+/// Returns whether a character has no width, or changes the direction of others.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

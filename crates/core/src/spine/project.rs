@@ -57,7 +57,7 @@ pub struct FileChange {
     /// Absolute, below the project's root as spelt there.
     pub path: PathBuf,
     /// The old path of a moved file; `before` is the state there. The old path does not exist now,
-    /// and has no change of its own.
+    /// and has no separate change.
     pub from: Option<PathBuf>,
     pub before: FileState,
     pub after: FileState,
@@ -68,7 +68,7 @@ pub struct FileChange {
 pub struct Checkpoint {
     /// The number of files in it.
     pub files: usize,
-    /// A sentence for the user about what it does not cover; `None` if it covers everything.
+    /// A sentence for the user that names the uncovered part; `None` if it covers everything.
     pub limited: Option<String>,
 }
 
@@ -102,7 +102,7 @@ pub struct KeptReview {
     pub stamp: Option<Stamp>,
     /// Its permission bits then.
     pub mode: Option<u32>,
-    /// What was at the path then.
+    /// The kind of file at the path then.
     pub now: KeptNow,
     /// The agent's lines that are offered in place of the user's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,7 +115,7 @@ pub struct KeptReview {
     pub is_uncommitted: bool,
 }
 
-/// Lines of the agent's that are offered in place of some rows of the text under review.
+/// The agent's lines that are offered in place of some rows of the text under review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptOffer {
     pub rows: Range<usize>,

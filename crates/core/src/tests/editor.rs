@@ -265,7 +265,7 @@ impl Editor {
         out.push(Event::Buffer(BufferEvent::Changed { buf, state }));
     }
 
-    /// The user saves a buffer, over whatever is on disk, which the core is told.
+    /// The user saves a buffer over the file on disk, which is reported to the core.
     pub fn saves(&mut self, buf: BufId, disk: &mut Disk, out: &mut Vec<Event>) {
         if let Some(buffer) = self.buffers.get_mut(&buf) {
             let known = buffer.known;
@@ -424,7 +424,7 @@ impl Editor {
         })
     }
 
-    /// Empties a transcript; returns what it was.
+    /// Empties a transcript; returns the old one.
     pub fn empties(&mut self, session: SessionKey, out: &mut Vec<Event>) -> Option<Chat> {
         *self.lives.entry(session).or_default() += 1;
         out.push(Event::View(ViewEvent::ChatEmpty { session }));

@@ -456,7 +456,7 @@ fn the_files_with_something_left_are_announced() {
     assert!(w.chat().contains("1 file has undecided changes"));
 }
 
-/// Ends this Neovim with its unsaved lines; returns the next one, which reads what was kept.
+/// Ends this Neovim with its unsaved lines; returns the next one, which reads the stored reviews.
 fn ends_unsaved(w: &World) -> World {
     let mut next = World::ready();
     if let Some(text) = disk(w) {

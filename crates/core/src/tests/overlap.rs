@@ -64,8 +64,8 @@ const MOMENTS: [usize; 12] = [0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36];
 
 const OPEN: [Option<&str>; 3] = [None, Some("/p/a"), Some("/p/d/x")];
 
-/// Gives `first`, and `next` one after another with this many steps before each; after an odd number,
-/// what has changed on disk is reported at the end. Returns false if the world came to rest before.
+/// Gives `first`, then each of `next` with this many steps before it; after an odd number, changes
+/// on disk are reported at the end. Returns false if the world came to rest before.
 fn gives(w: &mut World, first: Given, next: &[(usize, Given)]) -> bool {
     w.holds(Part::Disk);
     w.holds(Part::Editor);

@@ -26,7 +26,7 @@ fn saves(w: &mut World) {
     w.edits(|editor, disk, out| editor.saves(buf, disk, out));
 }
 
-/// Compares what is offered: row, the user's lines, the agent's lines.
+/// Compares the offers: row, the user's lines, the agent's lines.
 #[track_caller]
 fn check_offers(w: &World, want: &[(usize, &str, &str)]) {
     let review = w
@@ -184,7 +184,7 @@ fn the_replaced_change_and_the_save_are_reported_late_in_any_order() {
         if let Some(told) = told {
             w.happens(told);
         }
-        // The disk has what was saved, or already what was written back.
+        // The disk has the saved text, or already the one that was written back.
         while !is_looked_at_before && let Some(done) = w.disk.work(Path::new(F)) {
             w.happens(done);
         }
@@ -256,7 +256,7 @@ fn a_write_of_the_agents_under_way_goes_on_with_the_change() {
 fn what_waits_to_be_written_back_is_written_when_neovim_quits() {
     let mut w = outdated("A\nb\nc\nd\n");
     w.holds(Part::Editor);
-    // The change was told, and its edit waits for the main thread.
+    // The change is reported, and its edit waits for the main thread.
     w.shadow.looks(&mut w.disk);
     let told = w.shadow.tells().expect("a change");
     w.happens(told);

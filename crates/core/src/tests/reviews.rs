@@ -199,7 +199,7 @@ fn many_failed_rejects_are_one_message() {
     w.skip();
     review(&mut w, ReviewAction::Reject, Scope::All);
     w.saw(&["Error: 30 decisions failed; `:Acp log` has all. The first: /p/10 could not be read"]);
-    // The next one is a message of its own.
+    // The next one is a separate message.
     let path = "/p/10".into();
     review(&mut w, ReviewAction::Reject, Scope::File { path });
     w.saw(&["Error: /p/10 could not be read"]);

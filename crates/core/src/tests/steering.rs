@@ -1,4 +1,4 @@
-//! Words for the running turn: taken, given back or refused, at whatever moment the turn ends.
+//! Prompts for the running turn: taken, returned or refused, for every moment at which it may end.
 
 use serde_json::{Value, json};
 

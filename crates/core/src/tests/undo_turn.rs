@@ -511,7 +511,7 @@ fn the_users_edit_in_the_agents_lines_survives_another_write() {
     let mut w = begun(true, "a\n");
     writes(&mut w, "a\none\ntwo\n");
     types(&mut w, 1, 1, &["mine"]);
-    // The agent writes based on what it has seen.
+    // The agent writes based on the text it has seen.
     writes(&mut w, "a\none\ntwo\nthree\n");
     assert_eq!(w.buffer(F), "a\nmine\ntwo\nthree\n");
     ends(&mut w);

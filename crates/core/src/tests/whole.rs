@@ -776,7 +776,7 @@ fn rejecting_a_file_that_the_agent_made_read_only_restores_lines_and_mode() {
 }
 
 /// Lets a link take a file's place and go again, under an agent's write, in the turn or after it;
-/// the core is told of the link while it is there, or later.
+/// the core learns of the link while it exists, or later.
 #[track_caller]
 fn check_a_link_for_a_moment(place: Place, is_over: bool, is_late: bool) {
     let what = format!("{place:?} {is_over} {is_late}");

@@ -5,7 +5,7 @@
 //! a part of the world from moving, so that other things happen in between.
 //!
 //! Invariants checked at each event: at most one wake-up is pending, base + hunks = current, a
-//! reviewed buffer's text is its ledger's current text, and the snapshot contains what is
+//! reviewed buffer's text is its ledger's current text, and the snapshot contains everything
 //! announced. When a world ends: nothing is dirty, the screen shows the model, every request of an
 //! agent has had exactly one response.
 

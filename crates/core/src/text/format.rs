@@ -328,7 +328,7 @@ mod tests {
         assert_eq!((format.encoding, format.line_end), (gbk, LineEnd::CrLf));
         assert_eq!(format.encode(&text).as_deref(), Ok(bytes.as_slice()));
         assert_eq!(format.encode(&Text::from_lines(["你", "é😀"])), Err('😀'));
-        // Neither what is no GBK, nor UTF-8.
+        // Neither GBK nor UTF-8.
         let added = b"\xa8\xbf\n"; // Of GB 18030.
         for bytes in [
             &b"a\xff\n"[..],

@@ -9,7 +9,7 @@ use crate::spine::pending::{Token, reply};
 use crate::spine::view::{Follow, FrameSize, Whole};
 use crate::terminals::Output;
 
-/// Events of what is on the screen.
+/// Events of the screen.
 #[derive(Debug)]
 pub enum ViewEvent {
     /// The main thread is ready for a frame, with at most this much terminal output and text.

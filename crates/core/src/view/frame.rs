@@ -114,7 +114,7 @@ impl View {
         })
     }
 
-    /// Records that text of the question on the screen has to be rendered again.
+    /// Marks the text of the question on the screen for rendering.
     pub(crate) fn question_has_colours(&mut self) {
         self.frame.question_is_plain = true;
     }

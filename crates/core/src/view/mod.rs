@@ -1,6 +1,6 @@
 //! The state of what the editor shows: chats, the review list, following, and the next frame.
 //!
-//! Owns no fact of its own: everything here can be derived again from the rooms below. `screen`
+//! Owns no facts: everything here can be derived again from the rooms below. `screen`
 //! composes frames and the snapshot.
 
 pub(crate) mod chat;

@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 2 << 20;
 #[derive(Debug, Clone)]
 pub(crate) struct Prompts {
     state: PathBuf,
-    /// What is to be saved, by folder, the oldest first.
+    /// Unsaved prompts with their folders, the oldest first.
     waiting: Arc<Mutex<VecDeque<(PathBuf, String)>>>,
     /// Held while one is saved.
     saving: Arc<tokio::sync::Mutex<()>>,

@@ -17,7 +17,7 @@ const REST: u32 = 9;
 pub(super) struct Effort {
     /// The CPU time that it used.
     pub(super) cpu: Duration,
-    /// How long it took.
+    /// The duration of the work.
     pub(super) took: Duration,
 }
 

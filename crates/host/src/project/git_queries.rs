@@ -19,10 +19,10 @@ use crate::Kit;
 use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::{Level, Turns};
 
-/// How long to wait until git is queried again that could not be started.
+/// The time between two attempts to query a git that could not be started.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The files under review, each with a number of its own: that of its review.
+/// The files under review, each with the number of its review.
 #[derive(Debug, Default)]
 struct UnderReview {
     files: BTreeMap<PathBuf, u64>,

@@ -3,10 +3,10 @@
 //! The system releases the lock however a Neovim ends, even by `kill -9`. So a lease without a lock
 //! has ended, and the next Neovim that locks it owns its data.
 //!
-//! A lease whose Neovim ended within a turn names the checkpoint at the turn's beginning: what has
-//! changed since then is compared by the next Neovim.
+//! A lease whose Neovim ended within a turn names the checkpoint at the turn's beginning: the next
+//! Neovim compares the files with it.
 //!
-//! Invariant: what a running Neovim needs is not pruned: its lease names the checkpoint it builds
+//! Invariant: the data of a running Neovim is not pruned: its lease names the checkpoint it builds
 //! on, and everything stored since that checkpoint is younger.
 
 use std::fs::{self, File};

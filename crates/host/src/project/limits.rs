@@ -13,7 +13,7 @@ pub struct Limits {
     pub bytes: u64,
     /// Maximum size of a stored content.
     pub file_bytes: u64,
-    /// How long a project's first checkpoint waits for contents to be copied.
+    /// The longest that a project's first checkpoint waits for contents to be copied.
     pub copying: Duration,
     /// Maximum number of checkpoints per project.
     pub checkpoints: usize,

@@ -147,8 +147,8 @@ impl Notifications {
         }
     }
 
-    /// Takes the scope of a look at what the system has reported; returns whether that is all it will
-    /// report of what has changed until now. Blocks.
+    /// Takes the scope of a look at the changes that the system has reported; returns whether these are
+    /// all until now. Blocks.
     pub(super) fn news(&self) -> (Due, bool) {
         let is_known = self.cookie.get().is_some_and(|cookie| cookie.catch_up());
         (self.lock().gather.take(), is_known)

@@ -239,7 +239,7 @@ impl Postponed {
                 since,
                 gone,
                 again,
-                // What was moved away is what had come.
+                // The file that was moved away is the one that had come.
                 came: if gone.is_some() { left } else { came },
             };
             self.held.insert(path.clone(), held);
@@ -305,8 +305,8 @@ fn are_nested(changed: &[Changed]) -> bool {
     folders.any(|folder| paths.contains(folder))
 }
 
-/// Groups the changes that are linked by a file that has left one path and come to another. Its
-/// inode alone does not tell it, because the next file may get that of a removed one.
+/// Groups the changes that are linked by a file moved from one path to another. Its inode alone does
+/// not identify it, because the next file may get that of a removed one.
 fn moves(changed: &[Changed]) -> Vec<Vec<usize>> {
     let all = || changed.iter().enumerate();
     let left: HashMap<Stamp, usize> = all().filter_map(|(at, it)| Some((it.left?, at))).collect();

@@ -160,7 +160,7 @@ fn read(root: &Path, wanted: &Wanted, store: &Store, report: &impl Fn(Problem)) 
     } else {
         match bytes_of(&path, cap) {
             Ok((now, bytes, is_torn)) => {
-                // What was seen may have been whole, and this is half of the next content.
+                // The earlier content may have been whole, and this one half of the next.
                 let is_torn = is_torn || !now.same_content(&stat);
                 stat = now;
                 if is_torn {
@@ -287,7 +287,7 @@ pub(super) fn state(
             Body::Unreadable(format!("{} was not read: {why}", path.display()))
         }
     };
-    // A link has none of its own, and what is read through it is another file.
+    // A link has no mode, and reading through it reads another file.
     let has_mode = !matches!(body, Body::Link(_));
     Ok(FileState {
         body,

@@ -110,7 +110,7 @@ fn is_untouched(path: &Path, state: &FileState) -> bool {
         .is_ok_and(|meta| meta.is_file() && state.stamp == Some(acp_edge::paths::stamp_of(&meta)))
 }
 
-/// Returns what is at a path.
+/// Returns the metadata of a path, without following a link.
 fn here(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(meta) => Ok(Some(meta)),

@@ -2,8 +2,8 @@
 //!
 //! A turn that ran when its Neovim ended may have changed more than its reviews hold: files that
 //! differ from the turn's beginning get a review, and those that differ from their review get that
-//! as well. The user's saves are told apart by their stamps, and what changed after the agents' end
-//! by its time.
+//! as well. The user's saves are recognised by their stamps, and changes after the agents' end
+//! by their time.
 //!
 //! Invariant: a review is taken over once. The new owner writes it to disk before it removes the
 //! old file, so a crash in between loses nothing.
@@ -129,7 +129,7 @@ impl Keeper {
         is_first && !waiting.is_empty()
     }
 
-    /// Returns how long to wait for further changes: not at all, unless the last write was recent.
+    /// Returns the time to wait for further changes: none, unless the last write was recent.
     pub(super) fn pause(&self) -> Duration {
         let written = *lock(&self.written);
         let past = written.map_or(Duration::MAX, |written| written.elapsed());
@@ -464,7 +464,7 @@ impl Record {
     /// Returns the review with its texts, as far as they can be read.
     ///
     /// # Errors
-    /// The system is exhausted: what is lost of a review is lost for good once the core has it.
+    /// The system is exhausted: an unreadable part of a review would be lost once the core has it.
     fn review(&self, store: &Store) -> Result<KeptReview, Exhausted> {
         let mut review = self.review.clone();
         let get = |blob| match store.get(blob) {

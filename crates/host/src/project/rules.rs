@@ -82,7 +82,7 @@ pub(super) struct Level {
 }
 
 /// The files with rules for a folder, those from above it only for the root, and its `.git`,
-/// without a stat, because that begins with rules of its own.
+/// without a stat, because that begins with rules of another repository.
 pub(super) type Sources = Vec<(PathBuf, Option<Stat>)>;
 
 impl Rules {
@@ -321,7 +321,7 @@ fn folders_to_top(root: &Path, is_repository: impl Fn(&Path) -> bool) -> Vec<&Pa
 mod tests {
     use super::*;
 
-    // Any folder of a real test may lie inside somebody's repository.
+    // Any folder of a real test may lie inside a repository.
     #[test]
     fn a_plain_folder_has_no_rules_from_above() {
         let above = |top: &str| folders_to_top(Path::new("/a/b/c"), |it| it == Path::new(top));

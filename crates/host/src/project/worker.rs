@@ -117,7 +117,7 @@ impl Worker {
             if attempt == Attempt::One && (left.is_err() || tracked.is_err()) {
                 return Err(Exhausted);
             }
-            // What was left stays for the next Neovim if it cannot be read.
+            // If reviews left by a Neovim cannot be read, they stay for the next one.
             let left_is_unknown = left.is_err();
             let (cut, left) = left.unwrap_or_default();
             let looked = shadow.open(lease.as_ref().ok().cloned(), cut, tracked.is_ok());
@@ -275,7 +275,7 @@ impl Worker {
         self.kit.blocking(place, work).await
     }
 
-    /// Returns what [`Worker::effort_since`] needs to know of the beginning.
+    /// Returns the measures at the beginning, for [`Worker::effort_since`].
     fn begin(&self) -> (Instant, u64) {
         (Instant::now(), self.cpu_micros.load(Ordering::Relaxed))
     }
@@ -402,8 +402,8 @@ impl Worker {
         }
     }
 
-    /// Adds what has changed until now to the scope of a look at postponed paths: each may be half of
-    /// a move.
+    /// Adds the changes until now to the scope of a look at postponed paths: each may be half of a
+    /// move.
     async fn with_news(&self, place: Where) -> Where {
         match (place, self.wakeups.news().await) {
             (Where::At(paths), Where::At(news)) => {

@@ -1,4 +1,4 @@
-//! Changes on disk are reported soon, whatever their source, and nothing else wakes the host.
+//! Changes on disk are reported soon, from any source, and nothing else wakes the host.
 
 use acp_core::event::ProjectEvent;
 use std::cell::{Cell, RefCell};

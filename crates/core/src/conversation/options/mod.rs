@@ -3,7 +3,7 @@
 //!
 //! Invariants: until the agent has answered, the value requested last is shown; a refused change
 //! leaves the agent's value. While a session's options are unknown no change is requested: it is
-//! kept. The config's values, then the remembered ones, are requested one after another, because a
+//! kept. The config's values, then the remembered ones, are requested in sequence, because a
 //! model may change which values other options have; no prompt is sent before.
 
 #[cfg(test)]

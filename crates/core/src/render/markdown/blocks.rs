@@ -326,7 +326,7 @@ mod tests {
         check("a\n    b", "bj");
         check("> a\nlazy\n> b\n\n> c", "bjjjb");
         check("> a\n```\nb", "bo.");
-        // A tab after the mark is as wide as it is there.
+        // A tab after the mark has the width of that column.
         check(">\ta\nlazy\n> b", "bjj");
         check("  >\ta\nlazy", "bj");
         check(">\t\ta\nb", "bb");

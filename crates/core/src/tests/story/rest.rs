@@ -124,7 +124,7 @@ impl Story {
         }
     }
 
-    /// Checks that no line of an agent's is left after everything was rejected, if the user has
+    /// Checks that no line from an agent is left after everything was rejected, if the user has
     /// accepted nothing: each was listed.
     fn check_all_was_listed(&self) {
         if self.w.shadow.has_slept || self.has_accepted {

@@ -342,7 +342,7 @@ impl Shadow {
     }
 
     /// Returns a look that has found nothing, to be repeated: the system was exhausted, so that files
-    /// or rules are missing in the scan. After a while, these count as unseen: what is found there
+    /// or rules are missing in the scan. After a while, these count as unseen: files found there
     /// may have existed before.
     fn look_again(&mut self, scan: &mut Scan, rules: &Rules, scopes: &[PathBuf]) -> Option<Looked> {
         if !scan.is_exhausted && !rules.are_exhausted() {
@@ -489,7 +489,7 @@ mod tests {
             }
         }
 
-        /// Looks at all that a look has left for later; returns all changes.
+        /// Looks at everything that a look has postponed; returns all changes.
         fn follow(&mut self, mut looked: Looked) -> Vec<Difference> {
             let mut changes = Vec::new();
             while let Some(held) = looked.held.take() {

@@ -233,7 +233,7 @@ fn modes_links_and_binary_files_are_reported() {
     work.opened();
     link("nowhere")(&work);
     assert_eq!(work.changes(), ["l: link a > link nowhere"]);
-    // A link has no mode of its own.
+    // A link has no mode.
     work.file("m", "3");
     assert_eq!(work.changes(), ["m: - > \"3\""]);
     fs::remove_file(work.path("m")).expect("a file");

@@ -234,7 +234,7 @@ fn a_file_is_not_new_whatever_rule_hid_it() {
         write(inner, "a\n")(work);
     };
     check_made_visible(hide, write(inner, ""));
-    // A repository below has rules of its own.
+    // A repository below has separate rules.
     check_made_visible(write(".gitignore", "a\n"), init);
 }
 
