@@ -38,8 +38,11 @@ pub struct Conflict {
 ///   other in order, only that one is kept.
 /// - Other overlapping changes conflict: ours stays, theirs is reported.
 pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Merge {
-    let our_changes = super::changes(base, ours);
     let their_changes = super::changes(base, theirs);
+    if their_changes.is_empty() {
+        return Merge::default();
+    }
+    let our_changes = super::changes(base, ours);
     let mut merger = Merger {
         base,
         ours,

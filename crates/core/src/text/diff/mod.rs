@@ -104,7 +104,8 @@ pub(crate) fn changes_of<T: Hash + Eq>(
     old: impl Iterator<Item = T>,
     new: impl Iterator<Item = T>,
 ) -> Vec<Change> {
-    let mut tokens: HashMap<T, u32> = HashMap::new();
+    let (_, most) = old.size_hint();
+    let mut tokens: HashMap<T, u32> = HashMap::with_capacity(most.unwrap_or_default());
     let mut token = |item| {
         let next = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
         *tokens.entry(item).or_insert(next)
