@@ -9,7 +9,7 @@
 //!
 //! Invariant: in doubt a file is left out, and its content is copied.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -231,30 +231,30 @@ fn next_entry(from: &mut impl BufRead) -> io::Result<Option<Option<Indexed>>> {
     let Some(name) = field(from)? else {
         return Ok(None);
     };
-    let mut numbers = BTreeMap::new();
+    let mut stat = String::new();
     for _ in 0..5 {
-        let mut line = String::new();
-        from.read_line(&mut line)?;
-        for part in line.trim().split('\t') {
-            let (key, value) = part.split_once(": ").ok_or(io::ErrorKind::InvalidData)?;
-            numbers.insert(key.to_owned(), value.to_owned());
-        }
+        from.read_line(&mut stat)?;
     }
-    let entry = entry(&name, &numbers);
+    let entry = entry(&name, &stat);
     entry.map(Some).ok_or(io::ErrorKind::InvalidData.into())
 }
 
-fn entry(name: &[u8], numbers: &BTreeMap<String, String>) -> Option<Option<Indexed>> {
+/// Reads an entry of these words and this stat, of which each line has fields like `size: 12`.
+fn entry(name: &[u8], stat: &str) -> Option<Option<Indexed>> {
     let mut parts = name.splitn(5, |&byte| byte == b' ');
     let mut word = || std::str::from_utf8(parts.next()?).ok();
     let (mode, object, size, stage) = (word()?, word()?, word()?, word()?);
     let path = PathBuf::from(OsStr::from_bytes(parts.next()?));
-    let number = |key: &str| numbers.get(key)?.parse().ok();
+    let value = |key: &str| {
+        let mut fields = stat.split(['\n', '\t']);
+        fields.find_map(|field| field.trim_start().strip_prefix(key)?.strip_prefix(": "))
+    };
+    let number = |key: &str| value(key)?.parse().ok();
     let time = |key: &str| {
-        let (seconds, nanos) = numbers.get(key)?.split_once(':')?;
+        let (seconds, nanos) = value(key)?.split_once(':')?;
         Some((seconds.parse().ok()?, nanos.parse().ok()?))
     };
-    let flags = u32::from_str_radix(numbers.get("flags")?, 16).ok()?;
+    let flags = u32::from_str_radix(value("flags")?, 16).ok()?;
     let stat = IndexStat {
         inode: number("ino")?,
         bytes: number("size")?,
