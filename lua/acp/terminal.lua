@@ -12,8 +12,8 @@ local M = {}
 
 --- Runs a command in a terminal of the current window.
 ---
---- Neovim names the buffer between the start of the command and that of the terminal. Output that it reads
---- while autocommands run for that is lost, so none do.
+--- Neovim names the buffer between the start of the command and that of the terminal. Output that it
+--- reads while autocommands run for that is lost, so none do.
 ---@param command string[]
 ---@param opts table
 ---@return boolean ok

@@ -89,14 +89,15 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
         trail.over = is_over.then(|| trail.over.unwrap_or_else(Instant::now));
         is_new
     });
-    if is_new {
-        input::follow_changed(key)?;
-    }
     if is_closed {
         trails(|trails| trails.by_session.remove(&key));
     }
     user::watch()?;
-    attend(key)
+    attend(key)?;
+    match is_new {
+        true => input::follow_changed(key),
+        false => Ok(()),
+    }
 }
 
 thread_local! {

@@ -122,7 +122,7 @@ impl Workspace {
     }
 
     /// Returns the file under a buffer as the buffer knows it, for a write's first try: the editor
-    /// changes nothing if the file is another one when it is reached.
+    /// changes nothing if the disk has another one when the edit is made.
     pub(super) fn known_file(&self, op: &Operation) -> Option<DiskFile> {
         let is_first_write = matches!(op.intent, Intent::Write(_)) && op.tries == 0;
         let (_, document) = self.documents.find(&op.path).filter(|_| is_first_write)?;

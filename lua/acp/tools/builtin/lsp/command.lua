@@ -2,7 +2,8 @@
 --- changes of files.
 ---
 --- Invariants: commands that would run in Neovim are refused; changes that a server requests
---- during the command are written by the call's context or not written; its handler is restored afterwards.
+--- during the command are written by the call's context or not written; its handler is restored
+--- afterwards.
 
 local M = {}
 
