@@ -37,6 +37,8 @@ pub struct Attached {
     reports: u64,
     /// The buffer that is being renamed because its file was moved.
     moving: Option<i32>,
+    /// The files of buffers as they were before Neovim began to read them.
+    reading: HashMap<i32, Stamp>,
 }
 
 #[derive(Debug, Default)]
@@ -62,8 +64,22 @@ pub struct Buffer {
 /// # Errors
 /// Neovim's error.
 pub fn start() -> mlua::Result<()> {
+    on(&["BufReadPre"], |buf| {
+        let stamp = stamp(buf)?;
+        with(|attached| match stamp {
+            Some(stamp) => attached.reading.insert(buf, stamp),
+            None => attached.reading.remove(&buf),
+        });
+        Ok(())
+    })?;
     on(&["BufReadPost", "BufNewFile"], |buf| {
-        attach(buf, Source::Disk)
+        // A reload ends with `on_reload`.
+        let is_reload = is_attached(buf);
+        attach(buf, Source::Disk)?;
+        if !is_reload {
+            has_read(buf);
+        }
+        Ok(())
     })?;
     on(&["BufFilePost"], |buf| {
         // The core has moved the file itself, and knows its new name.
@@ -244,6 +260,18 @@ pub fn next_tick(buf: i32) -> u64 {
     })
 }
 
+/// Returns the stamp of a file that a buffer has been read from just now. It is the one from before
+/// if another program wrote meanwhile: what Neovim has read may be a part of the later file.
+pub fn stamp_read(buf: i32, path: &Path) -> Option<Stamp> {
+    let before = with(|attached| attached.reading.get(&buf).copied());
+    before.or_else(|| acp_edge::paths::stamp(path))
+}
+
+/// Notes that Neovim has read a buffer's file.
+fn has_read(buf: i32) {
+    with(|attached| attached.reading.remove(&buf));
+}
+
 /// Returns the stamp of a buffer's file.
 pub(super) fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
     let name: String = api("nvim_buf_get_name", buf)?;
@@ -276,7 +304,9 @@ fn listen(buf: i32) -> mlua::Result<()> {
     })?;
     let on_reload = guard::callback("on_reload", |(_, buf): (String, i32)| {
         let name: String = api("nvim_buf_get_name", buf)?;
-        send_whole(buf, name, Source::Disk)
+        send_whole(buf, name, Source::Disk)?;
+        has_read(buf);
+        Ok(())
     })?;
     let on_detach = guard::callback("on_detach", |(_, buf): (String, i32)| {
         with(|attached| attached.buffers.remove(&buf));

@@ -4,7 +4,10 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::super::files::{check_bytes, hunks, open, touch, turn, wait_hunks, wait_lines};
+use super::super::files::{
+    Script, check_bytes, go_on, hunks, open, prompt, start, touch, turn, wait_hunks, wait_lines,
+    wait_pause,
+};
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
 use crate::review::wait_file;
@@ -133,6 +136,42 @@ fn a_change_that_neovim_reloads_is_still_attributed_to_the_agent() {
         nvim.project.read("a.txt") == "one\ntwo\n"
     });
     door.nvim.quit();
+}
+
+#[test]
+fn what_is_written_while_neovim_reads_the_file_is_the_agents() {
+    let script = Script::new().step(json!({ "shell": ": > a.txt" }));
+    let script = script.pause("half").done();
+    let project = Project::new().file("a.txt", "one\ntwo\n");
+    let nvim = start(project.agent("agent", &script), "a.txt");
+    touch(&nvim.project.root().join("after"), "one\nTWO\n");
+    // The rest comes after Neovim has read the empty file, before it says that it has.
+    nvim.lua(
+        "timer = vim.uv.new_timer()
+        timer:start(0, 1, vim.schedule_wrap(function() vim.cmd.checktime() end))
+        vim.api.nvim_create_autocmd('BufReadPost', {
+            once = true,
+            callback = function()
+                timer:stop()
+                vim.uv.fs_copyfile('../after', 'a.txt')
+            end,
+        })",
+        (),
+    );
+    prompt(&nvim);
+    wait_pause(&nvim, "half");
+    nvim.wait("the change", || hunks(&nvim) != json!([]));
+    go_on(&nvim, "half");
+    nvim.wait_script("agent");
+    nvim.wait("the end of the turn", || {
+        nvim.user_events()
+            .iter()
+            .any(|event| event.name == "AcpTurnEnded")
+    });
+    nvim.cmd("checktime");
+    wait_lines(&nvim, &["one", "TWO"]);
+    wait_hunks(&nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+    nvim.quit();
 }
 
 #[test]
