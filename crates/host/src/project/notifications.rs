@@ -47,8 +47,8 @@ pub(super) struct State {
     pub(super) lost: HashSet<PathBuf>,
     /// Notifications were lost, and watches may be gone too.
     pub(super) overflowed: bool,
-    /// Not everything can be watched.
-    pub(super) is_limited: bool,
+    /// Everything is watched.
+    pub(super) is_complete: bool,
 }
 
 /// Single files and their parent folders, whose creation or removal affects them.
@@ -86,6 +86,12 @@ impl Files {
 }
 
 impl State {
+    /// Records that anything may have changed.
+    fn everything(&mut self, now: Instant) {
+        self.gather.everything(now);
+        self.gather.repository(now);
+    }
+
     fn has_watches_below(&self, folder: &Path) -> bool {
         let single = [&self.tracked, &self.signals];
         self.watched.contains(folder) || single.iter().any(|files| files.lie_below(folder))
@@ -121,10 +127,10 @@ impl Notifications {
         }
     }
 
-    /// Schedules a look at everything.
+    /// Schedules a look at everything, and a query of git.
     pub(super) fn look_at_everything(&self) {
-        self.lock().gather.everything(Instant::now());
-        self.sooner.notify_one();
+        let now = Instant::now();
+        self.change(|state| state.everything(now));
     }
 
     /// Sets the cookie that is watched with the files.
@@ -138,7 +144,7 @@ impl Notifications {
     pub(super) fn changed(&self) -> Due {
         let (due, is_known) = self.news();
         let state = self.lock();
-        match is_known && !state.is_limited && !state.overflowed {
+        match is_known && state.is_complete && !state.overflowed {
             true => due,
             false => Due {
                 tree: Some(Where::Everything),
@@ -168,8 +174,7 @@ impl Notifications {
             Ok(_) | Err(_) => {
                 state.overflowed = true;
                 self.writers.forget();
-                state.gather.everything(now);
-                state.gather.repository(now);
+                state.everything(now);
             }
         });
     }
@@ -364,6 +369,20 @@ mod tests {
         check(WRITTEN, "/p/.git/refs/heads/a/b", &["repository"]);
         check(CREATED, "/p/.git/refs/heads/a", &["repository"]);
         check(WRITTEN, "/p/.git/refs/heads/c", &[]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn until_everything_is_watched_anything_may_have_changed() {
+        let notifications = Arc::new(notifications());
+        let its = Arc::clone(&notifications);
+        let mut watcher = notify::recommended_watcher(move |event| its.take(event))
+            .expect("the system has watches");
+        let cookie = Cookie::place(&mut watcher).expect("a cookie");
+        notifications.set_cookie(cookie);
+        assert_eq!(notifications.changed().tree, Some(Where::Everything));
+        notifications.lock().is_complete = true;
+        assert_eq!(notifications.changed().tree, None);
     }
 
     #[test]

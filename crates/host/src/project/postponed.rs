@@ -348,3 +348,52 @@ fn wait_together(changed: &mut [Changed], group: &[usize], until: Instant) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the paths that wait if files were moved, and the old path of the first must wait.
+    fn waiting(moves: &[(&str, &str)]) -> Vec<String> {
+        let now = Instant::now();
+        let after = Duration::from_millis(30);
+        let mut changed = Vec::new();
+        for (inode, (from, to)) in (1..).zip(moves) {
+            let stamp = Stamp {
+                inode,
+                bytes: 1,
+                modified: (0, 0),
+            };
+            let at = |path: &str, left, came| Changed {
+                path: PathBuf::from(path),
+                since: now,
+                gone: None,
+                wait: None,
+                end: now + after,
+                is_first: false,
+                is_incomplete: false,
+                left,
+                came,
+            };
+            changed.push(at(from, Some(stamp), None));
+            changed.push(at(to, None, Some(stamp)));
+        }
+        if let Some(first) = changed.first_mut() {
+            first.wait = Some(now + after);
+        }
+        keep_moves_whole(&mut changed, now, after);
+        let waiting = changed.iter().filter(|it| it.wait.is_some());
+        waiting.map(|it| it.path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn the_two_paths_of_a_move_wait_together() {
+        assert_eq!(waiting(&[("a", "d/a"), ("b", "c")]), ["a", "d/a"]);
+    }
+
+    #[test]
+    fn moves_between_files_and_folders_in_the_same_places_wait_together() {
+        assert_eq!(waiting(&[("a", "b/a"), ("b", "c")]), ["a", "b/a", "b", "c"]);
+        assert_eq!(waiting(&[("d/a", "c"), ("b", "d")]), ["d/a", "c", "b", "d"]);
+    }
+}

@@ -75,8 +75,8 @@ impl Watch {
         }
     }
 
-    /// Starts watching a tree.
-    pub(super) fn start(&mut self, folders: impl IntoIterator<Item = PathBuf>) -> Placed {
+    /// Starts watching.
+    pub(super) fn start(&mut self) -> Placed {
         let (notifications, inbox) = (Arc::clone(&self.notifications), self.inbox.clone());
         // Runs on a thread of the watcher.
         let take = move |event| {
@@ -86,7 +86,6 @@ impl Watch {
         // Links are not followed: their targets are watched where they are, or not.
         let config = notify::Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(take, config);
-        self.notifications.lock().tree = folders.into_iter().collect();
         match watcher {
             Ok(mut watcher) => {
                 // Without a cookie, a writer that is reported late is not waited for.
@@ -94,7 +93,11 @@ impl Watch {
                     self.notifications.set_cookie(cookie);
                 }
                 self.watcher = Some(watcher);
-                self.place()
+                let placed = self.place();
+                // Changes before were not reported.
+                self.notifications.look_at_everything();
+                self.notifications.lock().is_complete = self.limited.is_none();
+                placed
             }
             Err(error) => Placed {
                 limited: self.limit(&error),
@@ -273,7 +276,7 @@ impl Watch {
             return None;
         }
         self.limited = Some(words(&self.root, error));
-        self.notifications.lock().is_limited = true;
+        self.notifications.lock().is_complete = false;
         // Wakes the worker, which then knows that it must compare.
         self.notifications.look_at_everything();
         self.limited.clone()
@@ -350,8 +353,9 @@ mod tests {
         let (inbox, _outlet) = acp_edge::inbox::inbox();
         let log = root.join("log");
         let notifications = Arc::new(Notifications::new(root, &log, Arc::default()));
+        notifications.lock().tree.insert(root.to_owned());
         let mut watch = Watch::new(root, 100, notifications, inbox);
-        watch.start([root.to_owned()]);
+        watch.start();
         assert_eq!(watch.comparisons, 1);
         for n in 0..50 {
             let files = [root.join(n.to_string()), hidden.join(n.to_string())];

@@ -33,8 +33,7 @@ impl Work {
 
     /// Opens the project; returns the reported reviews.
     fn reviews(&self) -> Vec<KeptReview> {
-        let root = self.root.clone();
-        self.run.host.run(HostEffect::OpenProject { root });
+        self.run.open_project(&self.root);
         self.run.host.run(HostEffect::Checkpoint {
             token: CHECKPOINT,
             root: self.root.clone(),

@@ -66,8 +66,7 @@ impl Work {
     }
 
     pub(super) fn opened(&self) {
-        let root = self.root.clone();
-        self.run.host.run(HostEffect::OpenProject { root });
+        self.run.open_project(&self.root);
         assert_eq!(self.changes(), [""; 0], "opening tells no change");
     }
 
