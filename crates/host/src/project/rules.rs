@@ -24,19 +24,14 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use acp_edge::paths::is_exhausted;
 
-/// Entries of a bare git folder, one that is not named `.git`.
-const GIT_OWN: [&str; 19] = [
-    "HEAD",
+/// Entries of a bare git folder, one that is not named `.git`, that are git's alone. The others stay
+/// visible: what git obeys or runs, and `HEAD`, so that an agent hides nothing by making a folder one.
+const GIT_OWN: [&str; 13] = [
     "FETCH_HEAD",
     "ORIG_HEAD",
     "COMMIT_EDITMSG",
     "branches",
-    "config",
-    "config.worktree",
-    "description",
-    "hooks",
     "index",
-    "info",
     "lfs",
     "logs",
     "modules",

@@ -140,8 +140,21 @@ fn a_bare_repository_shows_its_worktrees_and_not_itself() {
     work.opened();
     check_seen(
         &work,
-        &["tree/a", "objects/x", "refs/heads/y", "b"],
-        &["b", "tree/a"],
+        &["tree/a", "objects/x", "refs/heads/y", "b", "hooks/x"],
+        &["b", "hooks/x", "tree/a"],
+    );
+}
+
+#[test]
+fn a_folder_that_becomes_a_bare_repository_shows_what_git_obeys() {
+    let work = Work::open(&[("a", "1")]);
+    for folder in ["objects", "refs"] {
+        fs::create_dir(work.path(folder)).expect("a folder");
+    }
+    check_seen(
+        &work,
+        &["HEAD", "config", "hooks/x", "objects/x"],
+        &["HEAD", "config", "hooks/x"],
     );
 }
 
