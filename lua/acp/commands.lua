@@ -175,6 +175,20 @@ local complete_scope = first_word(function()
   return scopes
 end)
 
+--- Completes a file's name, which may have blanks: Neovim replaces only the last word.
+---@param lead string
+---@param rest string
+---@return string[]
+local function files(lead, rest)
+  local before = rest:sub(1, #rest - #lead)
+  local found = vim.tbl_filter(function(name)
+    return vim.startswith(name, before)
+  end, vim.fn.getcompletion(rest, "file"))
+  return vim.tbl_map(function(name)
+    return name:sub(#before + 1)
+  end, found)
+end
+
 --- Returns a completion of a session's options.
 ---@param name "mode"|"config"
 ---@return fun(lead: string, rest: string): string[]
@@ -363,9 +377,8 @@ local subcommands = {
   },
   attach = {
     about = "attaches the current file, lines, or the clipboard's image",
-    complete = function(_, rest)
-      local files = vim.fn.getcompletion(rest, "file")
-      return vim.list_extend(starting_with(rest, { "clipboard" }), files)
+    complete = function(lead, rest)
+      return vim.list_extend(starting_with(rest, { "clipboard" }), files(lead, rest))
     end,
     run = function(call)
       require("acp.composer").attach_command(call)
@@ -426,9 +439,7 @@ local subcommands = {
   export = {
     about = "writes the conversation as markdown",
     bang = true,
-    complete = function(lead)
-      return vim.fn.getcompletion(lead, "file")
-    end,
+    complete = files,
     run = function(call)
       local file = call.rest ~= "" and call.rest or nil
       require("acp.sessions").export({}, file, call.bang)

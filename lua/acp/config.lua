@@ -214,13 +214,25 @@ function mergers.list(node, base, value, path, into)
   return value
 end
 
+--- Returns the keys of a table in order, whatever their types.
+---@param value any
+---@return any[]
+local function sorted_keys(value)
+  local keys = vim.tbl_keys(value)
+  table.sort(keys, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  return keys
+end
+
 function mergers.map(node, base, value, path, into)
   if type(value) ~= "table" then
     wrong(into, path, node, value)
     return base
   end
   local out = vim.deepcopy(base or {})
-  for key, item in vim.spairs(value) do
+  for _, key in ipairs(sorted_keys(value)) do
+    local item = value[key]
     if type(key) ~= "string" or node.item and key:find("^%S+$") == nil then
       local text = "%s: expected a name without blanks as the key"
       table.insert(into.problems, text:format(join(path, key)))
@@ -260,14 +272,7 @@ function mergers.record(node, base, value, path, into)
       return nil
     end
   end
-  local keys = {} ---@type any[]
-  for key in pairs(value or {}) do
-    table.insert(keys, key)
-  end
-  table.sort(keys, function(a, b)
-    return tostring(a) < tostring(b)
-  end)
-  for _, key in ipairs(keys) do
+  for _, key in ipairs(sorted_keys(value or {})) do
     if not known[key] and node.closed then
       local text = "%s: unknown key"
       table.insert(into.problems, text:format(join(path, key)))

@@ -36,7 +36,9 @@ function M.wrap()
   ---@diagnostic disable-next-line: duplicate-set-field
   vim.paste = function(lines, phase)
     local is_first = phase == -1 or phase == 1
-    local is_input = is_first and vim.bo.filetype == "acp-input"
+    -- What is pasted into the command line comes here as well.
+    local is_cmdline = vim.fn.mode():sub(1, 1) == "c"
+    local is_input = is_first and vim.bo.filetype == "acp-input" and not is_cmdline
     local path = is_input and image(lines) or nil
     -- A terminal has no text for an image in the clipboard.
     local is_empty = is_input and phase == -1 and table.concat(lines) == ""

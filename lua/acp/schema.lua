@@ -73,8 +73,9 @@ local root = {
     field("agents", require("acp.schema.agents")),
     field("default_agent", {
       kind = "string",
-      doc = "The agent of |:AcpChat| without a name. Default: the agent used last, else the first "
-        .. "installed agent of your configuration (by name), else the tutor.",
+      doc = "The agent of |:AcpChat| without a name, where no chat was open before. Default: of the "
+        .. "agents in your configuration, the first by name that is installed, else the first; "
+        .. "without any, the tutor.",
     }),
     field("library", {
       kind = "string",
@@ -99,7 +100,7 @@ local root = {
     field("review", {
       kind = "record",
       class = "acp.Config.Review",
-      doc = "How hunks look in a buffer. See |acp-review|.",
+      doc = "How agents' changes are shown and decided in buffers. See |acp-review|.",
       fields = {
         field("signs", {
           kind = "boolean",
@@ -227,13 +228,15 @@ local root = {
           default = 0.4,
           doc = "Its width: a value below 1 is a fraction of the screen (at least 40 columns if "
             .. 'they fit), others are columns. With the layout "bottom": its height, as a fraction '
-            .. "or in lines. On screens narrower than 100 columns the chat opens at the bottom.",
+            .. "or in lines. On screens narrower than 100 columns a chat at one side opens at the "
+            .. "bottom instead.",
         }),
         field("input_height", {
           kind = "number",
           above_zero = true,
           default = 6,
-          doc = "Height of the input window in lines.",
+          doc = "Height of the input window in lines, or below 1 as a fraction; at most a third of the "
+            .. "chat's height.",
         }),
         field("completion", {
           kind = "enum",

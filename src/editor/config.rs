@@ -165,7 +165,7 @@ impl Config {
         config.accept_allowed = get(&review, "accept_allowed").unwrap_or(config.accept_allowed);
         config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
         config.follow = table.get("follow").map_or(config.follow, |to| follow(&to));
-        if let Some(names) = get::<Vec<String>>(&sub(table, "statusline"), "parts") {
+        if let Some(names) = get(&sub(table, "statusline"), "parts").and_then(strings) {
             config.statusline = names.iter().filter_map(|name| Part::named(name)).collect();
         }
         let notify = sub(table, "notify");
@@ -229,11 +229,7 @@ impl Config {
             return;
         };
         for (name, keys) in maps.pairs::<String, Value>().flatten() {
-            let keys = match keys {
-                Value::String(key) => vec![key.to_string_lossy()],
-                Value::Table(keys) => keys.sequence_values::<String>().flatten().collect(),
-                _ => Vec::new(),
-            };
+            let keys = strings(keys).unwrap_or_default();
             self.keymaps.push((group.to_owned(), name, keys));
         }
     }
@@ -313,6 +309,15 @@ fn history(table: &Option<Table>) -> Option<Bounds> {
         // The cast saturates.
         days: days.ceil() as u32,
     })
+}
+
+/// Returns the strings of a value that is one or a list; `None` if it is neither.
+fn strings(value: Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(one) => Some(vec![one.to_string_lossy()]),
+        Value::Table(all) => Some(all.sequence_values::<String>().flatten().collect()),
+        _ => None,
+    }
 }
 
 fn sub(table: &Table, name: &str) -> Option<Table> {

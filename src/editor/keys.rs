@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use super::kit::user;
+use super::kit::{buffer, user};
 use super::nvim::{self, api};
 use super::{config, guard};
 
@@ -61,6 +61,49 @@ pub fn bind(
     Ok(())
 }
 
+/// Keys that are mapped in a buffer for a while, over the user's own mappings.
+#[derive(Debug, Default)]
+pub struct Temporary {
+    /// The mode and the key.
+    mapped: Vec<(&'static str, String)>,
+    /// The user's mappings that they replaced, by mode, as |maparg()| returns them.
+    replaced: Vec<(&'static str, Table)>,
+}
+
+impl Temporary {
+    /// Adds a key that is about to be mapped.
+    pub fn add(&mut self, buf: i32, mode: &'static str, lhs: String) -> mlua::Result<()> {
+        let replaced = mapped(buf, mode, &lhs)?;
+        self.replaced.extend(replaced.map(|map| (mode, map)));
+        self.mapped.push((mode, lhs));
+        Ok(())
+    }
+
+    /// Removes the keys and restores the user's own mappings.
+    pub fn remove(self, buf: i32) -> mlua::Result<()> {
+        for (mode, lhs) in self.mapped {
+            // The user may have removed it.
+            let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, mode, lhs));
+        }
+        for (mode, mapping) in self.replaced {
+            buffer::call(buf, move || {
+                nvim::vim_fn::<()>("mapset", (mode, false, mapping))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the mapping of a key that belongs to this buffer alone.
+fn mapped(buf: i32, mode: &'static str, lhs: &str) -> mlua::Result<Option<Table>> {
+    let lhs = lhs.to_owned();
+    let found: Table = buffer::call(buf, move || {
+        nvim::vim_fn("maparg", (lhs.as_str(), mode, false, true))
+    })?;
+    let is_local = found.get::<Option<i64>>("buffer")? == Some(1);
+    Ok(is_local.then_some(found))
+}
+
 /// Returns whether the user means a key that ends the recording of a macro.
 fn ends_recording(key: &str) -> mlua::Result<bool> {
     Ok(key == "q" && user::is_recording()?)
@@ -79,6 +122,19 @@ fn end_recording(key: &str) -> mlua::Result<()> {
             nvim::vim_fn("setreg", (register, rest, "c"))
         }
         None => Ok(()),
+    }
+}
+
+/// Types a key past all mappings, with the count before it.
+pub fn feed_counted(key: &str) -> mlua::Result<()> {
+    // In insert mode, `v:count` is that of an earlier command.
+    let count = match user::is_inserting()? {
+        true => 0,
+        false => nvim::vim()?.get::<Table>("v")?.get::<i64>("count")?,
+    };
+    match count {
+        0 => feed(key),
+        count => feed(&format!("{count}{key}")),
     }
 }
 

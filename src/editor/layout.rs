@@ -47,8 +47,12 @@ pub fn show(key: SessionKey) -> mlua::Result<()> {
     {
         api::<()>("nvim_set_current_tabpage", window::tab_of(*win)?)?;
     }
+    // A chat in its own tab page replaces no other one.
+    if position()? != Position::Tab {
+        close_others(window::tab()?, key)?;
+    }
+    // The other chat's windows may have been all of the tab page.
     let tab = window::tab()?;
-    close_others(tab, key)?;
     let shown = Shown::of(&chat, tab)?;
     let transcript = match shown.transcript {
         Some(win) => win,

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use nvim_oxi::mlua::{self, Function, Table};
+use nvim_oxi::mlua::{self, Table};
 
 use super::kit::window;
 use super::notify::notify;
-use super::nvim::{self, api};
+use super::nvim::{self, Callable, api};
 use super::state::{self, send};
 use super::{chats, guard, terminal, walk};
 use acp_core::conversation::info::SessionInfo;
@@ -146,12 +146,12 @@ fn open_url(url: &str) -> mlua::Result<()> {
         shown.as_str()
     );
     let opts = nvim::table([("prompt", nvim::value(prompt))])?;
-    let select: Function = nvim::vim()?.get::<Table>("ui")?.get("select")?;
+    let select: Callable = nvim::vim()?.get::<Table>("ui")?.get("select")?;
     select.call((vec!["Open it", "Leave it"], opts, chosen))
 }
 
 fn open_now(url: &str) -> mlua::Result<()> {
-    let open: Function = nvim::vim()?.get::<Table>("ui")?.get("open")?;
+    let open: Callable = nvim::vim()?.get::<Table>("ui")?.get("open")?;
     let (_, error): (mlua::Value, Option<String>) = open.call(url)?;
     match error {
         Some(error) => notify(Level::Warn, &error),

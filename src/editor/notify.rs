@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nvim_oxi::mlua;
 
 use super::kit::user;
-use super::nvim::{self, api};
+use super::nvim::{self, Callable, api};
 use acp_core::render::title;
 use acp_core::spine::effect::Level;
 use acp_core::spine::oneline::OneLine;
@@ -38,15 +38,13 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
         Level::Warn => 3,
         Level::Error => 4,
     };
-    let notify: mlua::Function = nvim::vim()?.get("notify")?;
+    let notify: Callable = nvim::vim()?.get("notify")?;
     let here: String = nvim::vim_fn("getcwd", ())?;
     let text = paths::seen_from(&here, text);
     let lines = text.split('\n').map(|line| OneLine::new(line).into());
     let lines: Vec<String> = lines.collect();
     let mut text = format!("acp.nvim: {}", lines.join("\n"));
-    // Neovim 0.12 omits the paths of its source files.
-    let source = notify.info().source.unwrap_or_default();
-    if source == "?" || source.ends_with("editor.lua") {
+    if is_neovims(&notify) {
         text = fitting(&text)?;
         if level == 4 && user::is_at_prompt()? {
             let chunks = nvim::lua().create_sequence_from([[text.as_str(), "ErrorMsg"]])?;
@@ -60,6 +58,15 @@ pub fn notify(level: Level, text: &str) -> mlua::Result<()> {
         api::<()>("nvim_echo", (chunks, true, nvim::empty()?))?;
     }
     Ok(())
+}
+
+fn is_neovims(notify: &Callable) -> bool {
+    let Callable::Function(notify) = notify else {
+        return false;
+    };
+    // Neovim 0.12 omits the paths of its source files.
+    let source = notify.info().source.unwrap_or_default();
+    source == "?" || source.ends_with("editor.lua")
 }
 
 thread_local! {

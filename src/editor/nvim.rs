@@ -5,14 +5,44 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use nvim_oxi::mlua::{
-    self, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, LuaSerdeExt, SerializeOptions, Table,
-    Value,
+    self, FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, LuaSerdeExt, ObjectLike,
+    SerializeOptions, Table, Value,
 };
 use serde::Serialize;
 
 thread_local! {
     static LUA: Lua = kept();
     static FUNCTIONS: RefCell<HashMap<&'static str, Function>> = RefCell::default();
+}
+
+/// What the user may have put in the place of a function of Neovim's: a function, or a table that is
+/// called like one, as nvim-notify is.
+#[derive(Debug)]
+pub enum Callable {
+    Function(Function),
+    Table(Table),
+}
+
+impl Callable {
+    /// Calls it.
+    ///
+    /// # Errors
+    /// Its error, or that the table cannot be called.
+    pub fn call<R: FromLuaMulti>(&self, args: impl IntoLuaMulti) -> mlua::Result<R> {
+        match self {
+            Self::Function(function) => function.call(args),
+            Self::Table(table) => table.call(args),
+        }
+    }
+}
+
+impl FromLua for Callable {
+    fn from_lua(value: Value, lua: &Lua) -> mlua::Result<Self> {
+        match value {
+            Value::Table(table) => Ok(Self::Table(table)),
+            other => Function::from_lua(other, lua).map(Self::Function),
+        }
+    }
 }
 
 /// Returns the Lua state of the main thread.

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, Value};
+use nvim_oxi::mlua::{self, Table, Value};
 
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, user, window};
@@ -250,9 +250,10 @@ fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
 fn remove(key: SessionKey, first: QueueId, count: i32) -> mlua::Result<()> {
     let after = waiting(key).into_iter().skip_while(|info| info.id != first);
     let removed: Vec<QueuedInfo> = after.take(usize::try_from(count).unwrap_or(1)).collect();
-    // As with any deleted text, `p` brings it back.
+    // As with any deleted text, `p` brings it back; with 'clipboard' it reads another register.
+    let register: String = nvim::vim()?.get::<Table>("v")?.get("register")?;
     let texts: Vec<&str> = removed.iter().map(|info| info.text.as_str()).collect();
-    nvim::vim_fn::<Value>("setreg", ("\"", texts.join("\n"), "l"))?;
+    nvim::vim_fn::<Value>("setreg", (register, texts.join("\n"), "l"))?;
     let ids: Vec<QueueId> = removed.iter().map(|info| info.id).collect();
     SHOWN.with_borrow_mut(|all| all.entry(key).or_default().own.clone_from(&ids));
     for id in ids {

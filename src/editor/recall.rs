@@ -49,11 +49,11 @@ pub fn go(key: SessionKey, way: Way, lhs: &str) -> mlua::Result<()> {
         Way::Newer => rows.saturating_sub(1),
     };
     if window::row(0)? != edge || super::complete::choosing()?.is_some() {
-        return keys::feed(lhs);
+        return keys::feed_counted(lhs);
     }
     let text = input::text(chat.input)?;
     let Some(text) = turn(key, way, text) else {
-        return keys::feed(lhs);
+        return keys::feed_counted(lhs);
     };
     input::set_text(chat.input, &text)?;
     let row = match way {

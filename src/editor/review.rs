@@ -12,12 +12,12 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::guard;
 use super::hunk::{Drawn, Stock};
+use super::keys::Temporary;
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, defer, window};
 use super::nvim::{self, api};
 use super::pen::{Canvas, Style};
-use super::reviewkeys::{self, ReviewKeys};
-use super::walk;
+use super::{reviewkeys, walk};
 use acp_core::spine::ids::BufId;
 use acp_core::spine::view::HunkView;
 
@@ -26,10 +26,10 @@ use acp_core::spine::view::HunkView;
 pub struct Reviews {
     by_buf: BTreeMap<i32, Shown>,
     /// The buffers with keys that decide.
-    decides: BTreeMap<i32, ReviewKeys>,
+    decides: BTreeMap<i32, Temporary>,
     /// The buffers with keys that go from hunk to hunk: those that have hunks or had some, as long as
     /// any file has.
-    walks: BTreeMap<i32, ReviewKeys>,
+    walks: BTreeMap<i32, Temporary>,
     passes: u64,
 }
 
@@ -162,7 +162,7 @@ fn with<R>(body: impl FnOnce(&mut Reviews) -> R) -> R {
 fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
     if !has_hunks {
         if let Some(keys) = with(|reviews| reviews.decides.remove(&buf)) {
-            reviewkeys::unmap(buf, keys)?;
+            keys.remove(buf)?;
         }
         return drop_keys();
     }
@@ -198,7 +198,7 @@ pub fn drop_keys() -> mlua::Result<()> {
 
 fn drop_walk(buf: i32) -> mlua::Result<()> {
     match with(|reviews| reviews.walks.remove(&buf)) {
-        Some(keys) => reviewkeys::unmap(buf, keys),
+        Some(keys) => keys.remove(buf),
         None => Ok(()),
     }
 }

@@ -1,10 +1,9 @@
 //! What the configured keys do in a reviewed buffer.
 
-use nvim_oxi::mlua::{self, Table};
+use nvim_oxi::mlua;
 
-use super::keys::{feed, map, of, selected_rows};
+use super::keys::{Temporary, feed, map, of, selected_rows};
 use super::kit::{buffer, user, window};
-use super::nvim::{self, api};
 use super::{api as public, config, review, walk};
 use acp_core::spine::event::ReviewAction;
 
@@ -28,69 +27,33 @@ const DECIDE_LINES: [(&str, &str); 2] = [
     ("reject_hunk", "Rejects the agent's changes of these lines"),
 ];
 
-/// The review keys that were mapped in a buffer: the configuration may have changed when they are
-/// removed.
-#[derive(Debug, Default)]
-pub struct ReviewKeys {
-    /// The mode and the key.
-    mapped: Vec<(&'static str, String)>,
-    /// The user's mappings that they replaced, by mode, as |maparg()| returns them.
-    replaced: Vec<(&'static str, Table)>,
-}
-
 /// Maps the keys that decide about the hunks of a buffer.
-pub fn map_decide(buf: i32) -> mlua::Result<ReviewKeys> {
+pub fn map_decide(buf: i32) -> mlua::Result<Temporary> {
     map_all(buf, &[("n", &DECIDE), ("x", &DECIDE_LINES)])
 }
 
 /// Maps the keys that go from hunk to hunk.
-pub fn map_walk(buf: i32) -> mlua::Result<ReviewKeys> {
+pub fn map_walk(buf: i32) -> mlua::Result<Temporary> {
     map_all(buf, &[("n", &WALK)])
 }
 
 /// Keys in one mode: name in the configuration, description.
 type InMode = (&'static str, &'static [(&'static str, &'static str)]);
 
-fn map_all(buf: i32, all: &[InMode]) -> mlua::Result<ReviewKeys> {
-    let mut keys = ReviewKeys::default();
+fn map_all(buf: i32, all: &[InMode]) -> mlua::Result<Temporary> {
+    let mut keys = Temporary::default();
     for &(mode, all) in all {
         for (name, desc) in all {
             for lhs in of("review", name) {
-                let replaced = mapped(buf, mode, &lhs)?;
-                keys.replaced.extend(replaced.map(|map| (mode, map)));
+                keys.add(buf, mode, lhs.clone())?;
                 map(buf, mode, &lhs, desc, move || match mode {
                     "x" => review_lines(name),
                     _ => review_key(name),
                 })?;
-                keys.mapped.push((mode, lhs));
             }
         }
     }
     Ok(keys)
-}
-
-/// Removes keys from a buffer and restores the user's own mappings.
-pub fn unmap(buf: i32, keys: ReviewKeys) -> mlua::Result<()> {
-    for (mode, lhs) in keys.mapped {
-        // The user may have removed it.
-        let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, mode, lhs));
-    }
-    for (mode, mapping) in keys.replaced {
-        buffer::call(buf, move || {
-            nvim::vim_fn::<()>("mapset", (mode, false, mapping))
-        })?;
-    }
-    Ok(())
-}
-
-/// Returns the mapping of a key that belongs to this buffer alone.
-fn mapped(buf: i32, mode: &'static str, lhs: &str) -> mlua::Result<Option<Table>> {
-    let lhs = lhs.to_owned();
-    let found: Table = buffer::call(buf, move || {
-        nvim::vim_fn("maparg", (lhs.as_str(), mode, false, true))
-    })?;
-    let is_local = found.get::<Option<i64>>("buffer")? == Some(1);
-    Ok(is_local.then_some(found))
 }
 
 /// Decides about the selected lines and leaves visual mode.

@@ -312,6 +312,8 @@ fn closing_the_last_windows_leaves_an_empty_buffer() {
     check_windows(&nvim, &BOTH);
     nvim.keys("q");
     check_windows(&nvim, &[""]);
+    let fixed = "return { vim.wo.winfixwidth, vim.wo.winfixheight }";
+    assert_eq!(nvim.lua(fixed, ()), json!([false, false]));
     nvim.cmd("AcpChat");
     assert_eq!(here(&nvim), "acp-input");
     nvim.quit();
@@ -393,6 +395,30 @@ fn a_chat_in_its_own_tab_page_is_found_again() {
     nvim.keys("q");
     check_windows(&nvim, &[""]);
     assert_eq!(nvim.lua("return vim.fn.tabpagenr('$')", ()), json!(1));
+    nvim.quit();
+}
+
+#[test]
+fn a_second_chat_opens_where_the_first_is_alone_in_its_tab_page() {
+    let nvim = talk::project(&[])
+        .config("chat", json!({ "layout": "tab" }))
+        .start();
+    open(&nvim);
+    nvim.cmd("AcpChat!");
+    check_windows(&nvim, &BOTH);
+    assert_eq!(talk::status(&nvim)["session"], 2);
+    assert_eq!(nvim.lua("return vim.fn.tabpagenr('$')", ()), json!(3));
+    nvim.quit();
+
+    let nvim = talk::project(&[]).start();
+    nvim.cmd("tabnew");
+    open(&nvim);
+    nvim.cmd("wincmd t | quit");
+    check_windows(&nvim, &BOTH);
+    nvim.cmd("AcpChat!");
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    assert_eq!(talk::status(&nvim)["session"], 2);
+    assert_eq!(nvim.messages(), "");
     nvim.quit();
 }
 

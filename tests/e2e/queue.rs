@@ -163,8 +163,9 @@ fn a_count_removes_several_queued_prompts() {
     nvim.keys("j2dd");
     wait_waiting(&nvim, &["1 two"]);
     assert_eq!(nvim.lua("return vim.fn.getreg()", ()), "three\nfour\n");
-    nvim.keys("9dd");
+    nvim.keys("\"a9dd");
     wait_waiting(&nvim, &[]);
+    assert_eq!(nvim.lua("return vim.fn.getreg('a')", ()), "two\n");
     nvim.quit();
 }
 

@@ -41,7 +41,7 @@ fn a_turn_without_output_says_so() {
     check_end(
         r#"{"end":"p"}"#,
         "end_turn",
-        &["The agent ended its turn without any output; `:Acp log` may say why."],
+        &["The agent ended its turn and said nothing; `:Acp log` may say why."],
     );
 }
 
@@ -445,6 +445,36 @@ fn two_sessions_of_two_agents_do_not_mix() {
     nvim.wait_script("first");
     nvim.wait_script("second");
     assert_eq!(nvim.children().len(), 2);
+    nvim.quit();
+}
+
+#[test]
+fn a_notify_may_be_a_table_that_can_be_called() {
+    let nvim = talk::start(&[]);
+    // As nvim-notify is.
+    nvim.lua(
+        "local told = function(_, text) vim.g.told = text end
+        vim.notify = setmetatable({}, { __call = told })",
+        (),
+    );
+    nvim.lua("require('acp').cancel()", ());
+    nvim.wait("the text", || {
+        let told = nvim.lua("return vim.g.told", ());
+        told.as_str()
+            .is_some_and(|told| told.starts_with("acp.nvim: "))
+    });
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
+fn one_part_of_the_statusline_needs_no_list() {
+    let nvim = talk::project(&[])
+        .config("statusline", json!({ "parts": "phase" }))
+        .start();
+    talk::open(&nvim);
+    wait_phase(&nvim, "idle");
+    assert_eq!(nvim.lua("return require('acp').statusline()", ()), "idle");
     nvim.quit();
 }
 

@@ -47,6 +47,20 @@ return function(test)
     same({ "README.md" }, vim.fn.getcompletion("Acp attach READ", "cmdline"))
   end)
 
+  test("names with blanks are completed from their last word on", function()
+    local dir = vim.fn.tempname()
+    vim.fn.mkdir(dir .. "/a b c", "p")
+    vim.fn.writefile({}, dir .. "/a b c/d e.md")
+    vim.cmd.cd(dir)
+    for _, command in ipairs({ "Acp attach ", "Acp export " }) do
+      same({ "a b c/" }, vim.fn.getcompletion(command .. "a", "cmdline"))
+      same({ "b c/" }, vim.fn.getcompletion(command .. "a ", "cmdline"))
+      same({ "c/d e.md" }, vim.fn.getcompletion(command .. "a b c/d", "cmdline"))
+      same({ "e.md" }, vim.fn.getcompletion(command .. "a b c/d e", "cmdline"))
+    end
+    vim.cmd.cd("-")
+  end)
+
   test("a bad argument is reported at the call, and nothing happens", function()
     local calls = support.fake({ status = IDLE })
     local acp = require("acp")

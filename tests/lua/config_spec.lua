@@ -184,6 +184,10 @@ return function(test)
     check({ { agents = { { command = "x" } } } }, {
       "agents[1]: expected a name without blanks as the key",
     })
+    local both = check({ { agents = { "claude", mine = { command = "x" } } } }, {
+      "agents[1]: expected a name without blanks as the key",
+    })
+    same("x", both.agents.mine.command)
   end)
 
   test("default_agent must be an agent", function()

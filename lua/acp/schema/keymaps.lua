@@ -21,8 +21,8 @@ local chat_keys = {
       "open",
       keys(
         "<CR>",
-        "Follows the line: opens its file, its terminal, or the full text of shortened content. On "
-          .. "any other line: opens or closes the fold at the cursor."
+        "Follows the line: opens its file, its web page, its terminal, or the full text of "
+          .. "shortened content. On any other line: opens or closes the fold at the cursor."
       )
     ),
     field(

@@ -96,7 +96,7 @@ local function wrong_schema(schema)
   elseif schema.properties ~= nil and not is_object(schema.properties) then
     return "parameters.properties", "table", schema.properties
   end
-  for name, property in vim.spairs(schema.properties or {}) do
+  for name, property in pairs(schema.properties or {}) do
     if type(name) ~= "string" then
       return "parameters.properties", "names as its keys", name
     elseif type(property) ~= "table" and type(property) ~= "boolean" then

@@ -5,15 +5,15 @@
 --- The agents, by their names for |:AcpChat|. Presets (|acp-agents|) are already defined; a key set
 --- here for a preset replaces only that key.
 ---@field agents? table<string, acp.Agent>
---- The agent of |:AcpChat| without a name. Default: the agent used last, else the first installed
---- agent of your configuration (by name), else the tutor.
+--- The agent of |:AcpChat| without a name, where no chat was open before. Default: of the agents in
+--- your configuration, the first by name that is installed, else the first; without any, the tutor.
 ---@field default_agent? string
 --- The path of the plugin's library. Default: the newest `libacp_nvim.so` (macOS: `.dylib`) in
 --- `target/release`, `target/debug` and `lib` of the plugin's folder and in `$CARGO_TARGET_DIR`.
 --- Only read when the library is loaded.
 ---@field library? string
 ---@field permissions? acp.Config.Permissions
---- How hunks look in a buffer. See |acp-review|.
+--- How agents' changes are shown and decided in buffers. See |acp-review|.
 ---@field review? acp.Config.Review
 --- A window follows the agent from file to file (|acp-follow|) in new sessions; with "edits", only
 --- to changes.
@@ -164,9 +164,10 @@
 ---@field layout? "right"|"left"|"bottom"|"tab"
 --- Its width: a value below 1 is a fraction of the screen (at least 40 columns if they fit), others
 --- are columns. With the layout "bottom": its height, as a fraction or in lines. On screens
---- narrower than 100 columns the chat opens at the bottom.
+--- narrower than 100 columns a chat at one side opens at the bottom instead.
 ---@field width? number
---- Height of the input window in lines.
+--- Height of the input window in lines, or below 1 as a fraction; at most a third of the chat's
+--- height.
 ---@field input_height? number
 --- When the input completes commands after `/` and context after `@` (|acp-completion|): as you
 --- type, only with |i_CTRL-X_CTRL-O|, or never.
@@ -224,8 +225,8 @@
 ---@class acp.Config.Keymaps.Chat
 --- Goes to the input window and starts insert mode.
 ---@field input? string|string[]|false
---- Follows the line: opens its file, its terminal, or the full text of shortened content. On any
---- other line: opens or closes the fold at the cursor.
+--- Follows the line: opens its file, its web page, its terminal, or the full text of shortened
+--- content. On any other line: opens or closes the fold at the cursor.
 ---@field open? string|string[]|false
 --- Opens the file of the line at its position. On other lines of a tool call: the first location of
 --- the call.

@@ -186,6 +186,8 @@ pub fn close(win: i32) -> mlua::Result<()> {
         return api("nvim_win_close", (win, true));
     }
     go_to(win)?;
+    // Unlike the others, these options are the window's, whatever buffer it shows.
+    switch(win, &["winfixwidth", "winfixheight"], false)?;
     let shown = buf_of(win)?;
     match buffer::recent()?.into_iter().find(|(buf, _)| *buf != shown) {
         Some((buf, _)) => api("nvim_win_set_buf", (win, buf)),

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use nvim_oxi::mlua::{self, Function, Table, Value};
+use nvim_oxi::mlua::{self, Table, Value};
 
 use super::{answer, bind, cancel, field, map, shown, valid_window, with};
 use crate::editor::kit::window;
 use crate::editor::notify::notify;
-use crate::editor::nvim::{self, api};
+use crate::editor::nvim::{self, Callable, api};
 use crate::editor::{keys, state};
 use acp_core::form::{Ask, Form};
 use acp_core::questions::Answer;
@@ -323,7 +323,7 @@ fn open_page() -> mlua::Result<()> {
     let Some(url) = url() else {
         return Ok(());
     };
-    let open: Function = nvim::vim()?.get::<Table>("ui")?.get("open")?;
+    let open: Callable = nvim::vim()?.get::<Table>("ui")?.get("open")?;
     let problem = match open.call::<(Value, Option<String>)>(url) {
         Ok((_, problem)) => problem,
         Err(error) => Some(nvim::message(&error)),

@@ -1,9 +1,10 @@
 //! A question in a list of `vim.ui.select`, for when its window cannot be drawn.
 
-use nvim_oxi::mlua::{self, Function, Table};
+use nvim_oxi::mlua::{self, Table};
 
 use super::{answer, shown};
-use crate::editor::{guard, nvim};
+use crate::editor::guard;
+use crate::editor::nvim::{self, Callable};
 use acp_core::questions::Answer;
 use acp_core::questions::elicitation::ElicitationAnswer;
 use acp_core::spine::view::{Line, QuestionView};
@@ -29,7 +30,7 @@ pub(super) fn ask() -> mlua::Result<()> {
         },
     )?;
     let opts = nvim::table([("prompt", nvim::value(prompt.join("\n")))])?;
-    let select: Function = nvim::vim()?.get::<Table>("ui")?.get("select")?;
+    let select: Callable = nvim::vim()?.get::<Table>("ui")?.get("select")?;
     select.call((names, opts, chosen))
 }
 

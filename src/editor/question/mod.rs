@@ -76,6 +76,8 @@ pub struct Window {
     bufs: BTreeMap<Kind, i32>,
     /// The buffer and the question that the keys were mapped for.
     keyed: Option<(i32, QuestionId)>,
+    /// By buffer: the keys that were mapped, besides the user's own.
+    mapped: BTreeMap<i32, Vec<String>>,
     /// The buffer last written to, and its lines.
     written: Option<(i32, Vec<Line>)>,
     win: Option<i32>,
@@ -352,11 +354,11 @@ fn buffer(kind: Kind) -> mlua::Result<i32> {
 }
 
 fn set_keys(buf: i32, question: &QuestionView) -> mlua::Result<()> {
-    let old: Vec<Table> = api("nvim_buf_get_keymap", (buf, "n"))?;
-    for map in old {
-        let lhs: String = map.get("lhs")?;
-        api::<()>("nvim_buf_del_keymap", (buf, "n", lhs))?;
+    for lhs in with(|window| window.mapped.remove(&buf)).unwrap_or_default() {
+        // The user may have removed it.
+        let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, "n", lhs));
     }
+    let users = mapped_in(buf)?;
     for (key, to) in [("j", "gj"), ("k", "gk"), ("<Down>", "gj"), ("<Up>", "gk")] {
         keys::map_to(buf, "n", key, "Goes to the next row on the screen", to)?;
     }
@@ -364,9 +366,19 @@ fn set_keys(buf: i32, question: &QuestionView) -> mlua::Result<()> {
     let desc = "Leaves the question open";
     keys::bind(buf, &["n"], (group, "leave"), desc, |_| leave())?;
     match question {
-        QuestionView::Permission(view) => permission::set_keys(buf, view),
-        QuestionView::Form(view) => form::set_keys(buf, view),
+        QuestionView::Permission(view) => permission::set_keys(buf, view)?,
+        QuestionView::Form(view) => form::set_keys(buf, view)?,
     }
+    let mut mapped = mapped_in(buf)?;
+    mapped.retain(|lhs| !users.contains(lhs));
+    with(|window| window.mapped.insert(buf, mapped));
+    Ok(())
+}
+
+/// Returns the keys of normal mode that are mapped in a buffer.
+fn mapped_in(buf: i32) -> mlua::Result<Vec<String>> {
+    let maps: Vec<Table> = api("nvim_buf_get_keymap", (buf, "n"))?;
+    maps.iter().map(|map| map.get("lhs")).collect()
 }
 
 /// Maps a key that answers or changes something. A key pressed as another question replaced the one

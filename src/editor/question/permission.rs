@@ -10,6 +10,7 @@ use crate::editor::kit::window;
 use crate::editor::nvim::{self, api};
 use crate::editor::{config, keys, notify, walk};
 use acp_core::questions::Answer;
+use acp_core::questions::permission::also_later;
 use acp_core::render::toolview::whole_line;
 use acp_core::spine::effect::Level;
 use acp_core::spine::view::{Line, OptionView, PermissionView, QuestionView};
@@ -58,7 +59,7 @@ pub(super) fn below(view: &PermissionView, is_cut: bool) -> Vec<Line> {
     }];
     let confirming = with(|window| window.confirming);
     if let Some(option) = confirming.and_then(|index| view.options.get(index)) {
-        let text = format!(" From now on: {}", option.name);
+        let text = format!(" {}", also_later(&option.name));
         lines.push(whole_line(text, "AcpWarning"));
         lines.push(whole_line(" y    Yes, always".to_owned(), option.group));
         lines.push(whole_line(

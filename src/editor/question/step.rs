@@ -5,13 +5,16 @@
 //! means nothing else there; while a macro is recorded or runs, after a count and after a register
 //! the key keeps its meaning. Without a question there are neither autocommands nor keys.
 
+use std::collections::BTreeMap;
+
 use nvim_oxi::mlua::{self, Table};
 
 use super::{dock, draw, focus, permission, reopen, valid_window, with};
+use crate::editor::chats;
+use crate::editor::keys::{self, Temporary};
 use crate::editor::kit::autocmd::{self, Scope};
 use crate::editor::kit::{buffer, defer, user, window};
 use crate::editor::nvim::{self, api};
-use crate::editor::{chats, keys};
 
 /// The watch for clicks, where a window that is passed over gets none.
 const CLICKS: &str = "acp_question";
@@ -20,8 +23,8 @@ const CLICKS: &str = "acp_question";
 #[derive(Debug, Default)]
 pub(super) struct Watching {
     autocommands: Vec<i32>,
-    /// Buffers of chats, and the key that leads to the question there.
-    keys: Vec<(i32, String)>,
+    /// Buffers of chats, and the keys that lead to the question there.
+    keys: BTreeMap<i32, Temporary>,
 }
 
 /// Follows the cursor, the mode and the windows, and maps the key in the windows of chats.
@@ -89,10 +92,9 @@ pub(super) fn unwatch() -> mlua::Result<()> {
     let Watching { autocommands, keys } = with(|window| std::mem::take(&mut window.watching));
     autocommands.into_iter().try_for_each(autocmd::remove)?;
     user::ignore_keys(CLICKS)?;
-    for (buf, key) in keys {
+    for (buf, keys) in keys {
         if buffer::is_valid(buf)? {
-            // The user may have unmapped it.
-            let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, "n", key));
+            keys.remove(buf)?;
         }
     }
     Ok(())
@@ -122,16 +124,16 @@ fn bufs() -> Vec<(i32, &'static str)> {
 /// Maps the key in the chats that do not have it yet.
 pub(super) fn map_key() -> mlua::Result<()> {
     for (buf, group) in bufs() {
-        let is_mapped = |window: &mut super::Window| {
-            let mut keys = window.watching.keys.iter();
-            keys.any(|(known, _)| *known == buf)
-        };
-        if with(is_mapped) || !buffer::is_loaded(buf)? {
+        let is_mapped = with(|window| window.watching.keys.contains_key(&buf));
+        if is_mapped || !buffer::is_loaded(buf)? {
             continue;
         }
+        let mut mapped = Temporary::default();
+        for key in keys::of(group, "answer") {
+            mapped.add(buf, "n", key)?;
+        }
         keys::bind(buf, &["n"], (group, "answer"), "Goes to the question", go)?;
-        let mapped = keys::of(group, "answer").into_iter();
-        with(|window| window.watching.keys.extend(mapped.map(|key| (buf, key))));
+        with(|window| window.watching.keys.insert(buf, mapped));
     }
     Ok(())
 }

@@ -177,6 +177,14 @@ fn an_image_dropped_on_the_input_is_attached() {
     assert_eq!(nvim.buf_lines(0), [""]);
     nvim.lua(paste, ("/no/shot.png",));
     assert_eq!(nvim.buf_lines(0), ["/no/shot.png"]);
+    // The command line gets its text.
+    nvim.keys("<Esc>:edit ");
+    nvim.lua(paste, (path.as_str(),));
+    nvim.wait("the path", || {
+        nvim.lua("return vim.fn.getcmdline()", ()) == format!("edit {path}")
+    });
+    nvim.keys("<C-c>");
+    wait_attached(&nvim, &["my shot.png (8 bytes)"]);
     nvim.quit();
 }
 

@@ -32,6 +32,21 @@ fn earlier_prompts_and_the_draft_can_be_recalled() {
 }
 
 #[test]
+fn within_a_draft_a_count_goes_so_many_lines() {
+    let nvim = talk::start(&[]);
+    nvim.keys("ia<C-j>b<C-j>c<C-j>d<C-j>e<Esc>gg");
+    let line = || nvim.lua("return vim.fn.getline('.')", ());
+    nvim.keys("3<Down>");
+    nvim.wait("the fourth line", || line() == "d");
+    nvim.keys("2<Up>");
+    nvim.wait("the second line", || line() == "b");
+    // An earlier count is not one for a key of insert mode.
+    nvim.keys("i<Down>");
+    nvim.wait("the third line", || line() == "c");
+    nvim.quit();
+}
+
+#[test]
 fn prompts_and_an_unsent_draft_outlive_neovim() {
     let nvim = talk::start(&[r#"{"say":"1"}"#]);
     nvim.keys("ione<CR>");

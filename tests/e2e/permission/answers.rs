@@ -42,6 +42,26 @@ fn several_wait_in_a_queue_and_are_answered_in_any_order() {
 }
 
 #[test]
+fn the_users_own_keys_outlive_a_question() {
+    let nvim = start(THREE);
+    nvim.cmd("autocmd FileType acp-permission nnoremap <buffer> gx <Cmd>let g:own = 1<CR>");
+    nvim.cmd("nnoremap <buffer> <Esc> <Cmd>let g:escaped = 1<CR>");
+    ask(&nvim);
+    nvim.wait_text("+2 more");
+    answer(&nvim, 1, "allow_always");
+    wait_asked(&nvim, "Second");
+    press(&nvim, "gx1");
+    wait_asked(&nvim, "Third");
+    assert_eq!(nvim.lua("return vim.g.own", ()), 1);
+    press(&nvim, "3");
+    wait_closed(&nvim);
+    nvim.keys("<Esc>");
+    assert_eq!(nvim.lua("return vim.g.escaped", ()), 1);
+    nvim.wait_script("scripted");
+    nvim.quit();
+}
+
+#[test]
 fn a_key_meant_for_one_question_does_not_answer_the_next() {
     let nvim = start(THREE);
     ask(&nvim);
@@ -91,12 +111,12 @@ fn an_option_that_lasts_is_confirmed() {
     let nvim = start(&RUN.replace("allow_once", "allow_always"));
     ask(&nvim);
     press(&nvim, "a");
-    nvim.wait_text("From now on: Always allow");
+    nvim.wait_text("\"Always allow\" also answers later");
     // Any other key than `y` leads back to the options.
     nvim.keys("a");
     nvim.wait_text("1 y  Allow once");
     nvim.keys("2");
-    nvim.wait_text("From now on: Always allow");
+    nvim.wait_text("\"Always allow\" also answers later");
     nvim.keys("n");
     nvim.wait_text("1 y  Allow once");
     assert_eq!(list(&nvim).as_array().unwrap().len(), 1);

@@ -68,10 +68,12 @@ fn start_failing(failure: &str) -> Nvim {
         .before("set cmdheight=5")
         .start();
     nvim.cmd("edit a.txt");
+    // A table that can be called, as some plugins put in its place.
     nvim.lua(
-        "vim.ui.select = function(items, opts, done)
+        "local list = function(_, items, opts, done)
           _G.listed = { items = items, prompt = opts.prompt, done = done }
-        end",
+        end
+        vim.ui.select = setmetatable({}, { __call = list })",
         (),
     );
     open(&nvim);

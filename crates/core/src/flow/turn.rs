@@ -375,7 +375,7 @@ fn stop_notice(reason: &StopReason, spoke: bool) -> Option<String> {
     Some(match reason {
         StopReason::EndTurn if spoke => return None,
         StopReason::EndTurn => {
-            "The agent ended its turn without any output; `:Acp log` may say why.".into()
+            "The agent ended its turn and said nothing; `:Acp log` may say why.".into()
         }
         StopReason::MaxTokens => "Stopped: the model's token limit is reached (max_tokens).".into(),
         StopReason::MaxTurnRequests => {

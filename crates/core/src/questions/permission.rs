@@ -86,10 +86,16 @@ impl Told {
         let title = self.title.clone().or_else(known).unwrap_or_default();
         let mut text = format!("{}: {title}", self.lead);
         if let Some(name) = &self.from_now_on {
-            text.push_str(&format!(". From now on: {name}"));
+            text.push_str(". ");
+            text.push_str(&also_later(name));
         }
         text
     }
+}
+
+/// Returns the sentence about a lasting answer, which has this name.
+pub fn also_later(name: &str) -> String {
+    format!("\"{name}\" also answers later calls.")
 }
 
 impl Permission {

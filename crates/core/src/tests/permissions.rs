@@ -376,7 +376,7 @@ fn the_users_answer_is_in_the_chat_with_what_it_allows_from_now_on() {
     let chat = chat(&w);
     for line in [
         "You allowed: Run 1",
-        "You allowed: Run 2. From now on: Yes, all edits of this session",
+        "You allowed: Run 2. \"Yes, all edits of this session\" also answers later calls.",
         "You rejected: Run 3",
         "You answered \"Later\": Run 4",
     ] {

@@ -29,7 +29,7 @@ fn check_end(answer: Result<Value, Value>, reason: &str, said: &str) {
 #[test]
 fn each_stop_reason_is_shown() {
     let stop = |reason: &str| Ok(json!({ "stopReason": reason }));
-    let silent = "The agent ended its turn without any output; `:Acp log` may say why.";
+    let silent = "The agent ended its turn and said nothing; `:Acp log` may say why.";
     check_end(stop("end_turn"), "end_turn", silent);
     check_end(Ok(json!({})), "end_turn", silent);
     check_end(Ok(json!(null)), "end_turn", silent);

@@ -39,8 +39,8 @@ impl Tools {
         let Some(proxy) = &door.proxy else {
             return Err(format!(
                 "Neovim's tools are not offered to the agent \"{agent}\": the program `acp-mcp` is \
-                 not beside the plugin's library. `make build` puts it there; start Neovim again \
-                 then."
+                 not beside the plugin's library. Run `./install.sh` in the plugin's folder, and \
+                 restart Neovim."
             ));
         };
         let token = token(&door.secret, key, self.tokens + 1);
