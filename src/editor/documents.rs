@@ -22,8 +22,8 @@ use acp_core::spine::event::{BufState, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
-use acp_core::text::LineEdit;
 use acp_core::text::format::{Encoding, Format, LineEnd};
+use acp_core::text::{LineEdit, Text};
 use acp_edge::replaced::Replaced;
 
 /// The time after which a buffer that may be being read is looked at again.
@@ -260,11 +260,34 @@ pub fn next_tick(buf: i32) -> u64 {
     })
 }
 
-/// Returns the stamp of a file that a buffer has been read from just now. It is the one from before
-/// if another program wrote meanwhile: what Neovim has read may be a part of the later file.
-pub fn stamp_read(buf: i32, path: &Path) -> Option<Stamp> {
+/// Returns the stamp of a file that a buffer has been read from just now. If another program wrote
+/// meanwhile, Neovim may have read a part of the present file: its stamp is not that of the text then.
+pub fn stamp_read(buf: i32, path: &Path) -> mlua::Result<Option<Stamp>> {
     let before = with(|attached| attached.reading.get(&buf).copied());
-    before.or_else(|| acp_edge::paths::stamp(path))
+    let now = acp_edge::paths::stamp(path);
+    match (before, now) {
+        (Some(before), Some(now)) if before != now && !is_of_size(buf, now.bytes)? => {
+            Ok(Some(before))
+        }
+        _ => Ok(now),
+    }
+}
+
+/// Returns whether a file of this size may have the text of a buffer.
+fn is_of_size(buf: i32, bytes: u64) -> mlua::Result<bool> {
+    let format = Format {
+        final_newline: nvim::buf_option(buf, "endofline")?,
+        ..buf_state(buf)?.format
+    };
+    let rows: usize = api("nvim_buf_line_count", buf)?;
+    let text = super::lines::text(buf, 0, rows)?;
+    // Neovim alone knows some encodings.
+    let Ok(written) = format.encode(&Text::from_text(&text)) else {
+        return Ok(true);
+    };
+    // A buffer does not tell an empty file from one of an empty line.
+    let has = |bytes: u64| written.len() as u64 == bytes;
+    Ok(has(bytes) || text == "\n" && bytes == 0)
 }
 
 /// Notes that Neovim has read a buffer's file.

@@ -46,7 +46,7 @@ pub fn send_whole(buf: i32, name: String, source: Source) -> mlua::Result<()> {
     let loading = Loading {
         real: acp_edge::paths::resolved(&path),
         stamp: match source {
-            Source::Disk => super::documents::stamp_read(buf, &path),
+            Source::Disk => super::documents::stamp_read(buf, &path)?,
             Source::Before => None,
         },
         path,

@@ -145,27 +145,35 @@ fn a_buffer_in_which_no_key_is_pending_does_not_wait() {
 
 #[test]
 fn a_buffer_that_neovim_is_reading_is_not_taken_for_an_empty_one() {
-    let nvim = prompted();
-    nvim.lua(
-        "vim.api.nvim_create_autocmd('BufReadPre', { callback = function()
-            vim.wait(60000, function() return vim.g.go end, 5)
-        end })",
-        (),
-    );
-    nvim.keys(":edit<CR>");
-    nvim.wait("the text to be gone", || {
-        nvim.lua("return vim.api.nvim_buf_line_count(0)", ()) == 1
-    });
-    // The agent's write is answered during the wait: the file has it.
-    go_on(&nvim, "p");
-    nvim.wait_script("agent");
-    nvim.lua("vim.g.go = true", ());
-    wait_lines(&nvim, &["new", "apple", "apricot", "b", "c", "d"]);
-    super::wait_hunks(&nvim, serde_json::json!([[0, [], ["new"], "pending"]]));
-    nvim.cmd("Acp reject all");
-    wait_lines(&nvim, &["apple", "apricot", "b", "c", "d"]);
-    nvim.wait("the old bytes", || nvim.project.read("a.txt") == BEFORE);
-    nvim.quit();
+    for before in ["apple\nb\n", "\u{feff}apple\r\nb\r\n", "äpple\nb\n"] {
+        let lines: Vec<&str> = before.trim_start_matches('\u{feff}').lines().collect();
+        let after = format!("new\n{}", before.trim_start_matches('\u{feff}'));
+        let script = Script::new().pause("p").writes("a.txt", &after);
+        let project = Project::new().file("a.txt", before);
+        let nvim = start(project.agent("agent", &script.done()), "a.txt");
+        super::prompt(&nvim);
+        wait_pause(&nvim, "p");
+        nvim.lua(
+            "vim.api.nvim_create_autocmd('BufReadPre', { callback = function()
+                vim.wait(60000, function() return vim.g.go end, 5)
+            end })",
+            (),
+        );
+        nvim.keys(":edit<CR>");
+        nvim.wait("the text to be gone", || {
+            nvim.lua("return vim.api.nvim_buf_line_count(0)", ()) == 1
+        });
+        // The agent's write is answered during the wait: the file has it.
+        go_on(&nvim, "p");
+        nvim.wait_script("agent");
+        nvim.lua("vim.g.go = true", ());
+        wait_lines(&nvim, &[&["new"], &lines[..]].concat());
+        super::wait_hunks(&nvim, serde_json::json!([[0, [], ["new"], "pending"]]));
+        nvim.cmd("Acp reject all");
+        wait_lines(&nvim, &lines);
+        nvim.wait("the old bytes", || nvim.project.read("a.txt") == before);
+        nvim.quit();
+    }
 }
 
 #[test]

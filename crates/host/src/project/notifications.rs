@@ -47,8 +47,18 @@ pub(super) struct State {
     pub(super) lost: HashSet<PathBuf>,
     /// Notifications were lost, and watches may be gone too.
     pub(super) overflowed: bool,
-    /// Everything is watched.
-    pub(super) is_complete: bool,
+    pub(super) coverage: Coverage,
+}
+
+/// What of a project is watched.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coverage {
+    /// The first watches are being placed; everything is looked at once they are.
+    #[default]
+    Placing,
+    Complete,
+    /// Not everything can be watched.
+    Limited,
 }
 
 /// Single files and their parent folders, whose creation or removal affects them.
@@ -92,6 +102,14 @@ impl State {
         self.gather.repository(now);
     }
 
+    /// Adds and removes folders of the tree.
+    pub(super) fn update_tree(&mut self, new: &[PathBuf], gone: &[PathBuf]) {
+        for folder in gone {
+            self.tree.remove(folder);
+        }
+        self.tree.extend(new.iter().cloned());
+    }
+
     fn has_watches_below(&self, folder: &Path) -> bool {
         let single = [&self.tracked, &self.signals];
         self.watched.contains(folder) || single.iter().any(|files| files.lie_below(folder))
@@ -127,10 +145,13 @@ impl Notifications {
         }
     }
 
-    /// Schedules a look at everything, and a query of git.
-    pub(super) fn look_at_everything(&self) {
+    /// Records what is watched now, and schedules a look at everything, and a query of git.
+    pub(super) fn cover(&self, coverage: Coverage) {
         let now = Instant::now();
-        self.change(|state| state.everything(now));
+        self.change(|state| {
+            state.coverage = coverage;
+            state.everything(now);
+        });
     }
 
     /// Sets the cookie that is watched with the files.
@@ -144,7 +165,7 @@ impl Notifications {
     pub(super) fn changed(&self) -> Due {
         let (due, is_known) = self.news();
         let state = self.lock();
-        match is_known && state.is_complete && !state.overflowed {
+        match is_known && state.coverage == Coverage::Complete && !state.overflowed {
             true => due,
             false => Due {
                 tree: Some(Where::Everything),
@@ -381,7 +402,7 @@ mod tests {
         let cookie = Cookie::place(&mut watcher).expect("a cookie");
         notifications.set_cookie(cookie);
         assert_eq!(notifications.changed().tree, Some(Where::Everything));
-        notifications.lock().is_complete = true;
+        notifications.lock().coverage = Coverage::Complete;
         assert_eq!(notifications.changed().tree, None);
     }
 

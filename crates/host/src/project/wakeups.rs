@@ -13,7 +13,7 @@ use super::effort::Effort;
 use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
 use super::git_queries::GitQueries;
-use super::notifications::Notifications;
+use super::notifications::{Coverage, Notifications, State};
 use super::watch::{Placed, Watch};
 use crate::Kit;
 use acp_core::event::{Event, ProjectEvent};
@@ -97,12 +97,29 @@ impl Wakeups {
 
     /// Updates the watched folders; returns the paths to look at again.
     pub(super) async fn follow(&self, new: Vec<PathBuf>, gone: Vec<PathBuf>) -> Vec<PathBuf> {
-        self.watches(move |watch| watch.follow(new, &gone)).await
+        if self.is_placing(|state| state.update_tree(&new, &gone)) {
+            return Vec::new();
+        }
+        self.watches(move |watch| watch.follow(&new, &gone)).await
     }
 
     /// Watches these files too, wherever they are; returns the paths to look at again.
     pub(super) async fn track(&self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        if self.is_placing(|state| paths.iter().for_each(|path| state.tracked.add(path))) {
+            return Vec::new();
+        }
         self.watches(move |watch| watch.track(&paths)).await
+    }
+
+    /// Returns whether the first watches are being placed, and notes what more to watch if so: the
+    /// look that follows does it.
+    fn is_placing(&self, note: impl FnOnce(&mut State)) -> bool {
+        let mut state = self.notifications.lock();
+        let is_placing = state.coverage == Coverage::Placing;
+        if is_placing {
+            note(&mut state);
+        }
+        is_placing
     }
 
     /// Changes the set of files under review, whose versions in the user's repository are reported.
@@ -180,7 +197,7 @@ impl Wakeups {
     /// Returns the time of the next full comparison; `None` if the watches cover everything, or no
     /// turn runs.
     fn compare_at(&self) -> Option<Instant> {
-        (self.turns == Turns::Running && !self.notifications.lock().is_complete)
+        (self.turns == Turns::Running && self.notifications.lock().coverage != Coverage::Complete)
             .then_some(self.rested)
     }
 

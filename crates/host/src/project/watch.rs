@@ -18,7 +18,7 @@ use std::sync::Arc;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rustix::io::Errno;
 
-use super::notifications::{Files, Notifications};
+use super::notifications::{Coverage, Files, Notifications};
 use crate::cookie::Cookie;
 use crate::guard::guarded_call;
 use acp_edge::inbox::Inbox;
@@ -94,9 +94,10 @@ impl Watch {
                 }
                 self.watcher = Some(watcher);
                 let placed = self.place();
-                // Changes before were not reported.
-                self.notifications.look_at_everything();
-                self.notifications.lock().is_complete = self.limited.is_none();
+                if self.limited.is_none() {
+                    // Changes before were not reported.
+                    self.notifications.cover(Coverage::Complete);
+                }
                 placed
             }
             Err(error) => Placed {
@@ -107,12 +108,9 @@ impl Watch {
     }
 
     /// Adds and removes folders of the tree.
-    pub(super) fn follow(&mut self, new: Vec<PathBuf>, gone: &[PathBuf]) -> Placed {
+    pub(super) fn follow(&mut self, new: &[PathBuf], gone: &[PathBuf]) -> Placed {
         let mut state = self.notifications.lock();
-        for folder in gone {
-            state.tree.remove(folder);
-        }
-        state.tree.extend(new);
+        state.update_tree(new, gone);
         let lost = std::mem::take(&mut state.lost);
         // Watches may have disappeared without notice.
         let all = std::mem::take(&mut state.overflowed) && cfg!(target_os = "linux");
@@ -276,9 +274,8 @@ impl Watch {
             return None;
         }
         self.limited = Some(words(&self.root, error));
-        self.notifications.lock().is_complete = false;
         // Wakes the worker, which then knows that it must compare.
-        self.notifications.look_at_everything();
+        self.notifications.cover(Coverage::Limited);
         self.limited.clone()
     }
 }
