@@ -185,8 +185,6 @@ impl Host {
             agents: Arc::default(),
             writers: Arc::new(Writers::new(config.limits.quiescence)),
             limits: config.limits,
-            #[cfg(test)]
-            placed: Arc::default(),
         };
         let projects = Projects::new(&config.state_path, kit.limits.project.clone());
         Ok(Self {
@@ -483,9 +481,6 @@ struct Kit {
     /// Tracks which files are being written.
     writers: Arc<Writers>,
     limits: Limits,
-    /// The number of projects whose watches are placed.
-    #[cfg(test)]
-    placed: Arc<std::sync::atomic::AtomicUsize>,
 }
 
 impl Kit {

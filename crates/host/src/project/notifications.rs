@@ -47,18 +47,8 @@ pub(super) struct State {
     pub(super) lost: HashSet<PathBuf>,
     /// Notifications were lost, and watches may be gone too.
     pub(super) overflowed: bool,
-    pub(super) coverage: Coverage,
-}
-
-/// What of a project is watched.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Coverage {
-    /// The first watches are being placed; everything is looked at once they are.
-    #[default]
-    Placing,
-    Complete,
     /// Not everything can be watched.
-    Limited,
+    pub(super) is_limited: bool,
 }
 
 /// Single files and their parent folders, whose creation or removal affects them.
@@ -96,20 +86,6 @@ impl Files {
 }
 
 impl State {
-    /// Records that anything may have changed.
-    fn everything(&mut self, now: Instant) {
-        self.gather.everything(now);
-        self.gather.repository(now);
-    }
-
-    /// Adds and removes folders of the tree.
-    pub(super) fn update_tree(&mut self, new: &[PathBuf], gone: &[PathBuf]) {
-        for folder in gone {
-            self.tree.remove(folder);
-        }
-        self.tree.extend(new.iter().cloned());
-    }
-
     fn has_watches_below(&self, folder: &Path) -> bool {
         let single = [&self.tracked, &self.signals];
         self.watched.contains(folder) || single.iter().any(|files| files.lie_below(folder))
@@ -145,13 +121,10 @@ impl Notifications {
         }
     }
 
-    /// Records what is watched now, and schedules a look at everything, and a query of git.
-    pub(super) fn cover(&self, coverage: Coverage) {
-        let now = Instant::now();
-        self.change(|state| {
-            state.coverage = coverage;
-            state.everything(now);
-        });
+    /// Schedules a look at everything.
+    pub(super) fn look_at_everything(&self) {
+        self.lock().gather.everything(Instant::now());
+        self.sooner.notify_one();
     }
 
     /// Sets the cookie that is watched with the files.
@@ -165,7 +138,7 @@ impl Notifications {
     pub(super) fn changed(&self) -> Due {
         let (due, is_known) = self.news();
         let state = self.lock();
-        match is_known && state.coverage == Coverage::Complete && !state.overflowed {
+        match is_known && !state.is_limited && !state.overflowed {
             true => due,
             false => Due {
                 tree: Some(Where::Everything),
@@ -195,7 +168,8 @@ impl Notifications {
             Ok(_) | Err(_) => {
                 state.overflowed = true;
                 self.writers.forget();
-                state.everything(now);
+                state.gather.everything(now);
+                state.gather.repository(now);
             }
         });
     }
@@ -390,20 +364,6 @@ mod tests {
         check(WRITTEN, "/p/.git/refs/heads/a/b", &["repository"]);
         check(CREATED, "/p/.git/refs/heads/a", &["repository"]);
         check(WRITTEN, "/p/.git/refs/heads/c", &[]);
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn until_everything_is_watched_anything_may_have_changed() {
-        let notifications = Arc::new(notifications());
-        let its = Arc::clone(&notifications);
-        let mut watcher = notify::recommended_watcher(move |event| its.take(event))
-            .expect("the system has watches");
-        let cookie = Cookie::place(&mut watcher).expect("a cookie");
-        notifications.set_cookie(cookie);
-        assert_eq!(notifications.changed().tree, Some(Where::Everything));
-        notifications.lock().coverage = Coverage::Complete;
-        assert_eq!(notifications.changed().tree, None);
     }
 
     #[test]

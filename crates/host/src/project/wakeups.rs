@@ -13,7 +13,7 @@ use super::effort::Effort;
 use super::gather::{Due, PostponedPaths, Where};
 use super::git::Git;
 use super::git_queries::GitQueries;
-use super::notifications::{Coverage, Notifications, State};
+use super::notifications::Notifications;
 use super::watch::{Placed, Watch};
 use crate::Kit;
 use acp_core::event::{Event, ProjectEvent};
@@ -77,49 +77,21 @@ impl Wakeups {
     }
 
     /// Starts watching the folders of the tree, and single files that rules hide.
-    ///
-    /// This takes a second for 15,000 folders, so nothing waits for it; until then, each look is at
-    /// everything.
-    pub(super) fn start(&self, folders: Vec<PathBuf>, files: Vec<PathBuf>) {
-        let mut state = self.notifications.lock();
-        state.tree.extend(folders);
-        files.iter().for_each(|file| state.tracked.add(file));
-        drop(state);
-        let started = self.watches(Watch::start);
-        #[cfg(test)]
-        let placed = Arc::clone(&self.kit.placed);
-        self.kit.spawn("watching a project", async move {
-            started.await;
-            #[cfg(test)]
-            placed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        });
+    pub(super) async fn start(&self, folders: Vec<PathBuf>, files: Vec<PathBuf>) {
+        self.watches(move |watch| watch.start(folders)).await;
+        self.watches(move |watch| watch.track(&files)).await;
+        // The tree may have changed since it was walked; a checkpoint would notice that as well.
+        self.notifications.look_at_everything();
     }
 
     /// Updates the watched folders; returns the paths to look at again.
     pub(super) async fn follow(&self, new: Vec<PathBuf>, gone: Vec<PathBuf>) -> Vec<PathBuf> {
-        if self.is_placing(|state| state.update_tree(&new, &gone)) {
-            return Vec::new();
-        }
-        self.watches(move |watch| watch.follow(&new, &gone)).await
+        self.watches(move |watch| watch.follow(new, &gone)).await
     }
 
     /// Watches these files too, wherever they are; returns the paths to look at again.
     pub(super) async fn track(&self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
-        if self.is_placing(|state| paths.iter().for_each(|path| state.tracked.add(path))) {
-            return Vec::new();
-        }
         self.watches(move |watch| watch.track(&paths)).await
-    }
-
-    /// Returns whether the first watches are being placed, and notes what more to watch if so: the
-    /// look that follows does it.
-    fn is_placing(&self, note: impl FnOnce(&mut State)) -> bool {
-        let mut state = self.notifications.lock();
-        let is_placing = state.coverage == Coverage::Placing;
-        if is_placing {
-            note(&mut state);
-        }
-        is_placing
     }
 
     /// Changes the set of files under review, whose versions in the user's repository are reported.
@@ -197,26 +169,25 @@ impl Wakeups {
     /// Returns the time of the next full comparison; `None` if the watches cover everything, or no
     /// turn runs.
     fn compare_at(&self) -> Option<Instant> {
-        (self.turns == Turns::Running && self.notifications.lock().coverage != Coverage::Complete)
+        (self.turns == Turns::Running && self.notifications.lock().is_limited)
             .then_some(self.rested)
     }
 
-    /// Changes the watches; returns the paths to look at again.
-    fn watches<F>(&self, change: F) -> impl Future<Output = Vec<PathBuf>> + Send + use<F>
-    where
-        F: FnOnce(&mut Watch) -> Placed + Send + 'static,
-    {
-        let (root, kit, watch) = (self.root.clone(), self.kit.clone(), Arc::clone(&self.watch));
-        async move {
-            let work = move || change(&mut lock(&watch));
-            let done = kit.blocking("watching a project", work).await;
-            let placed = done.unwrap_or_default();
-            if let Some(why) = placed.limited {
-                kit.inbox
-                    .send(Event::Project(ProjectEvent::WatchLimited { root, why }));
-            }
-            placed.look
+    async fn watches(
+        &self,
+        change: impl FnOnce(&mut Watch) -> Placed + Send + 'static,
+    ) -> Vec<PathBuf> {
+        let watch = Arc::clone(&self.watch);
+        let work = move || change(&mut lock(&watch));
+        let done = self.kit.blocking("watching a project", work).await;
+        let placed = done.unwrap_or_default();
+        if let Some(why) = placed.limited {
+            let root = self.root.clone();
+            self.kit
+                .inbox
+                .send(Event::Project(ProjectEvent::WatchLimited { root, why }));
         }
+        placed.look
     }
 }
 

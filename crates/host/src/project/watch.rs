@@ -18,7 +18,7 @@ use std::sync::Arc;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rustix::io::Errno;
 
-use super::notifications::{Coverage, Files, Notifications};
+use super::notifications::{Files, Notifications};
 use crate::cookie::Cookie;
 use crate::guard::guarded_call;
 use acp_edge::inbox::Inbox;
@@ -75,8 +75,8 @@ impl Watch {
         }
     }
 
-    /// Starts watching.
-    pub(super) fn start(&mut self) -> Placed {
+    /// Starts watching a tree.
+    pub(super) fn start(&mut self, folders: impl IntoIterator<Item = PathBuf>) -> Placed {
         let (notifications, inbox) = (Arc::clone(&self.notifications), self.inbox.clone());
         // Runs on a thread of the watcher.
         let take = move |event| {
@@ -86,6 +86,7 @@ impl Watch {
         // Links are not followed: their targets are watched where they are, or not.
         let config = notify::Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(take, config);
+        self.notifications.lock().tree = folders.into_iter().collect();
         match watcher {
             Ok(mut watcher) => {
                 // Without a cookie, a writer that is reported late is not waited for.
@@ -93,12 +94,7 @@ impl Watch {
                     self.notifications.set_cookie(cookie);
                 }
                 self.watcher = Some(watcher);
-                let placed = self.place();
-                if self.limited.is_none() {
-                    // Changes before were not reported.
-                    self.notifications.cover(Coverage::Complete);
-                }
-                placed
+                self.place()
             }
             Err(error) => Placed {
                 limited: self.limit(&error),
@@ -108,9 +104,12 @@ impl Watch {
     }
 
     /// Adds and removes folders of the tree.
-    pub(super) fn follow(&mut self, new: &[PathBuf], gone: &[PathBuf]) -> Placed {
+    pub(super) fn follow(&mut self, new: Vec<PathBuf>, gone: &[PathBuf]) -> Placed {
         let mut state = self.notifications.lock();
-        state.update_tree(new, gone);
+        for folder in gone {
+            state.tree.remove(folder);
+        }
+        state.tree.extend(new);
         let lost = std::mem::take(&mut state.lost);
         // Watches may have disappeared without notice.
         let all = std::mem::take(&mut state.overflowed) && cfg!(target_os = "linux");
@@ -274,8 +273,9 @@ impl Watch {
             return None;
         }
         self.limited = Some(words(&self.root, error));
+        self.notifications.lock().is_limited = true;
         // Wakes the worker, which then knows that it must compare.
-        self.notifications.cover(Coverage::Limited);
+        self.notifications.look_at_everything();
         self.limited.clone()
     }
 }
@@ -350,9 +350,8 @@ mod tests {
         let (inbox, _outlet) = acp_edge::inbox::inbox();
         let log = root.join("log");
         let notifications = Arc::new(Notifications::new(root, &log, Arc::default()));
-        notifications.lock().tree.insert(root.to_owned());
         let mut watch = Watch::new(root, 100, notifications, inbox);
-        watch.start();
+        watch.start([root.to_owned()]);
         assert_eq!(watch.comparisons, 1);
         for n in 0..50 {
             let files = [root.join(n.to_string()), hidden.join(n.to_string())];

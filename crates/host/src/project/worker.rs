@@ -137,7 +137,7 @@ impl Worker {
         self.warn(trouble);
         self.take_over(left, looked).await;
         let tracked = tracked.unwrap_or_default();
-        self.wakeups.start(folders, tracked);
+        self.wakeups.start(folders, tracked).await;
     }
 
     /// Asks git again which hidden files it tracks, unless it has said so.

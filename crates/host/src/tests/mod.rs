@@ -17,7 +17,6 @@ mod watch;
 
 use acp_core::event::AgentEvent;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
@@ -106,15 +105,6 @@ impl Run {
             agent: AGENT,
             line: line.to_owned(),
         });
-    }
-
-    /// Opens a project, and waits until its watches are placed.
-    fn open_project(&self, root: &Path) {
-        let placed = || self.host.kit.placed.load(Ordering::Relaxed);
-        let before = placed();
-        let root = root.to_owned();
-        self.host.run(HostEffect::OpenProject { root });
-        wait_for("the watches to be placed", || placed() > before);
     }
 
     fn shut_down_agent(&self) {

@@ -32,14 +32,6 @@ impl Project {
     }
 
     fn with(files: &[(&str, &str)], change: impl FnOnce(&mut HostConfig)) -> Self {
-        let project = Self::closed(files, change);
-        project.run.open_project(&project.root);
-        project.checkpoint(Turns::Over);
-        project
-    }
-
-    /// Creates these files; the project is not open yet.
-    fn closed(files: &[(&str, &str)], change: impl FnOnce(&mut HostConfig)) -> Self {
         let run = Run::with(change);
         let root = run.path("work");
         fs::create_dir_all(&root).expect("a folder");
@@ -54,6 +46,9 @@ impl Project {
         for (name, text) in files {
             project.write(name, text);
         }
+        let root = project.root.clone();
+        project.run.host.run(HostEffect::OpenProject { root });
+        project.checkpoint(Turns::Over);
         project
     }
 
@@ -174,19 +169,6 @@ fn a_change_is_reported_immediately() {
     project.check("src/b", Some("two\n"));
     fs::remove_file(project.root.join("src/b")).expect("removed");
     project.check("src/b", None);
-}
-
-#[test]
-fn a_change_before_its_folder_is_watched_is_reported() {
-    let names: Vec<String> = (0..1000).map(|n| format!("{n:03}/a")).collect();
-    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "one\n")).collect();
-    let project = Project::closed(&files, |_| ());
-    let root = project.root.clone();
-    project.run.host.run(HostEffect::OpenProject { root });
-    project.checkpoint(Turns::Running);
-    // The watches are placed in this order.
-    project.write("999/a", "two\n");
-    project.check("999/a", Some("two\n"));
 }
 
 #[test]
@@ -525,7 +507,10 @@ fn the_log_wakes_nobody() {
     let project = Project::new(&[("a", "one\n")]);
     let root = project.root.clone();
     let own = project.run.folder.path().to_owned();
-    project.run.open_project(&own);
+    project
+        .run
+        .host
+        .run(HostEffect::OpenProject { root: own.clone() });
     project.run.host.run(HostEffect::CloseProject { root });
     let (token, turns) = (Token::new(77), Turns::Over);
     project.run.host.run(HostEffect::Checkpoint {

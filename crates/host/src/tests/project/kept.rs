@@ -33,7 +33,8 @@ impl Work {
 
     /// Opens the project; returns the reported reviews.
     fn reviews(&self) -> Vec<KeptReview> {
-        self.run.open_project(&self.root);
+        let root = self.root.clone();
+        self.run.host.run(HostEffect::OpenProject { root });
         self.run.host.run(HostEffect::Checkpoint {
             token: CHECKPOINT,
             root: self.root.clone(),

@@ -66,7 +66,8 @@ impl Work {
     }
 
     pub(super) fn opened(&self) {
-        self.run.open_project(&self.root);
+        let root = self.root.clone();
+        self.run.host.run(HostEffect::OpenProject { root });
         assert_eq!(self.changes(), [""; 0], "opening tells no change");
     }
 
