@@ -220,7 +220,7 @@ pub enum Update {
     Mode(String),
     /// All config options with their values.
     ConfigOptions(Vec<SessionOption>),
-    /// The session's title (`None` = unchanged).
+    /// The session's title (`None` = unchanged, an empty one = none any more).
     Info { title: Option<String> },
     /// Tokens used and the size of the context window, `cost` as text ("0.12 USD").
     Usage {

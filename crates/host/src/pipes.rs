@@ -154,6 +154,9 @@ fn shown(line: &str) -> Cow<'_, str> {
     if beginning.contains(r#""method":"authenticate""#) {
         return "(a log-in)".into();
     }
+    if beginning.contains(r#""result":{"action":"accept","content":"#) {
+        return "(an answer to a form)".into();
+    }
     if !beginning.contains(r#""mcpServers":[{"#) {
         return beginning.into();
     }
@@ -367,6 +370,9 @@ mod tests {
             shown(r#"{"method":"authenticate","params":{}}"#),
             "(a log-in)"
         );
+        let answer =
+            r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"key":"hush"}}}"#;
+        assert_eq!(shown(answer), "(an answer to a form)");
         assert_eq!(shown(r#"{"id":1,"result":{}}"#), r#"{"id":1,"result":{}}"#);
     }
 

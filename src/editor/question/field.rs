@@ -1,7 +1,7 @@
 //! The window in which the user types into a field, over the field's line.
 //!
 //! Invariant: however it closes, the text is in the field afterwards; if the agent has withdrawn
-//! the question, the text is in a register.
+//! the question, the text is in a register, unless it is a secret.
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -21,6 +21,7 @@ use acp_core::spine::effect::Level;
 pub(super) struct Editing {
     /// The number of the field.
     number: usize,
+    is_secret: bool,
     buf: i32,
     win: i32,
 }
@@ -41,9 +42,10 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
     let found = with_form(|form, draft| {
         let text = draft.text(form, number)?.to_owned();
         let field = form.fields.get(number)?;
-        Some((text, matches!(field.kind, Kind::Text)))
+        Some((text, matches!(field.kind, Kind::Text), field.is_secret))
     });
-    let (Some((text, has_lines)), Some(form)) = (found.flatten(), valid_window()?) else {
+    let (Some((text, has_lines, is_secret)), Some(form)) = (found.flatten(), valid_window()?)
+    else {
         return Ok(());
     };
     if let Some(row) = row_of(number) {
@@ -58,9 +60,14 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
     let is_inserting = user::is_inserting()?;
     let config = config(form, number, buf)?;
     let set = |editing| with(|window| window.filling.editing = editing);
-    let win = 0;
+    let editing = Editing {
+        number,
+        is_secret,
+        buf,
+        win: 0,
+    };
     // Before the cursor leaves the form's window, so that this does not count as leaving it.
-    set(Some(Editing { number, buf, win }));
+    set(Some(editing));
     let win: i32 = match api("nvim_open_win", (buf, true, config)) {
         Ok(win) => win,
         Err(error) => {
@@ -68,9 +75,12 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
             return Err(error);
         }
     };
-    set(Some(Editing { number, buf, win }));
+    set(Some(Editing { win, ..editing }));
     nvim::set_win_option(win, "winhighlight", "NormalFloat:AcpFormField")?;
     nvim::set_win_option(win, "wrap", false)?;
+    if is_secret {
+        hide(win)?;
+    }
     nvim::set_buf_option(buf, "filetype", "acp-field")?;
     watch(buf)?;
     api::<()>("nvim_win_set_cursor", (win, [last.0, last.1]))?;
@@ -78,6 +88,14 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
         true => Ok(()),
         false => api("nvim_command", "startinsert!"),
     }
+}
+
+/// Shows a dot in the place of each character of a window.
+fn hide(win: i32) -> mlua::Result<()> {
+    nvim::set_win_option(win, "conceallevel", 1)?;
+    nvim::set_win_option(win, "concealcursor", "nvic")?;
+    let opts = nvim::table([("window", nvim::value(win)), ("conceal", nvim::value("•"))])?;
+    nvim::vim_fn("matchadd", ("Conceal", ".", 10, -1, opts))
 }
 
 /// Moves the window to its field.
@@ -253,6 +271,9 @@ fn save_text(editing: Editing) -> mlua::Result<()> {
     let lines = buffer::lines(editing.buf)?;
     if lines.iter().all(String::is_empty) {
         return Ok(());
+    }
+    if editing.is_secret {
+        return notify(Level::Info, "This question is over.");
     }
     nvim::vim_fn::<()>("setreg", ("\"", lines.join("\n")))?;
     let text = "This question is over; what you wrote is in the register \".";

@@ -1,5 +1,7 @@
 //! Filling in a form: by keys, from field to field, with each mistake shown below its field.
 
+use std::path::Path;
+
 use super::*;
 
 #[test]
@@ -25,6 +27,40 @@ fn a_form_is_filled_in_by_keys_without_leaving_it() {
     wait_answered(&nvim);
     wait_said(&nvim, "Licence: Apache 2.0");
     nvim.quit();
+}
+
+#[test]
+fn a_secret_is_on_no_screen_and_in_no_record() {
+    let answer = json!({ "action": "accept", "content": { "key": "hush" } });
+    let mark = json!({ "codex": { "isSecret": true } });
+    let fields = json!({ "key": { "type": "string", "title": "Key", "_meta": mark } });
+    let nvim = start(&form(&fields, &["key"], &answer));
+    ask(&nvim);
+    go(&nvim);
+    nvim.keys("ihush");
+    nvim.wait_text("••••");
+    assert_eq!(nvim.screen().find("hush"), None);
+    nvim.keys("<C-s>");
+    wait_answered(&nvim);
+    wait_said(&nvim, "Key: ••••");
+    assert_eq!(nvim.screen().find("hush"), None);
+    let project = nvim.project.clone();
+    nvim.quit();
+    let kept = walk(&project.root().join("state"));
+    assert!(kept.iter().any(|text| text.contains("Key: ••••")));
+    assert!(!kept.iter().any(|text| text.contains("hush")));
+}
+
+/// Returns the contents of all files below a folder.
+fn walk(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        match entry.path() {
+            folder if folder.is_dir() => texts.extend(walk(&folder)),
+            file => texts.extend(std::fs::read(file).map(|it| String::from_utf8_lossy(&it).into())),
+        }
+    }
+    texts
 }
 
 #[test]

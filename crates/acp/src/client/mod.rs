@@ -54,6 +54,8 @@ pub fn initialize() -> impl Serialize {
     let mut meta = v1::Meta::new();
     // Lets agents that run commands themselves report their output for display.
     meta.insert("terminal_output".to_owned(), Value::Bool(true));
+    // In pieces, none of which is mistaken for all of it.
+    meta.insert("terminal_output_delta".to_owned(), Value::Bool(true));
     // Lets agents report what their sub-agents say and think, marked by the calls that started them.
     meta.insert("subagent-transcript".to_owned(), Value::Bool(true));
     // Some agents announce their log-in commands only to clients that set this.
@@ -177,7 +179,7 @@ mod tests {
                     "auth": {"terminal": true},
                     "elicitation": {"form": {}, "url": {}},
                     "_meta": {
-                        "terminal_output": true, "subagent-transcript": true, "terminal-auth": true,
+                        "terminal_output": true, "terminal_output_delta": true, "subagent-transcript": true, "terminal-auth": true,
                     },
                 },
                 "clientInfo": {

@@ -166,9 +166,30 @@ fn config_options(raw: &RawValue) -> Option<Update> {
 }
 
 fn info(raw: &RawValue) -> Option<Update> {
-    let [title] = raw::fields(raw.get(), ["title"])?;
-    let title = title.and_then(raw::text).filter(|title| !title.is_empty());
+    let [title, meta] = raw::fields_and_nulls(raw.get(), ["title", "_meta"])?;
+    if let Some(error) = meta.and_then(codex_error) {
+        return Some(error);
+    }
+    let title = title.and_then(|title| match title.get() {
+        "null" => Some(String::new()),
+        _ => raw::text(title).filter(|title| !title.is_empty()),
+    });
     Some(Update::Info { title })
+}
+
+/// Reads an error that Codex reports beside the conversation: it tries again, or another turn failed.
+fn codex_error(meta: &RawValue) -> Option<Update> {
+    let [codex] = raw::fields(meta.get(), ["codex"])?;
+    let [error] = raw::fields(codex?.get(), ["error"])?;
+    let names = ["message", "additionalDetails", "willRetry"];
+    let [message, details, will_retry] = raw::fields(error?.get(), names)?;
+    let parts = [message, details].map(|part| part.and_then(raw::text));
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(": ");
+    let severity = match will_retry.map(RawValue::get) {
+        Some("true") => Severity::Warning,
+        _ => Severity::Error,
+    };
+    (!text.is_empty()).then_some(Update::Notice { severity, text })
 }
 
 fn usage(raw: &RawValue) -> Option<Update> {

@@ -262,7 +262,23 @@ fn mode_options_and_title_are_read() {
     );
     check(
         r#"{"sessionUpdate":"session_info_update","title":null}"#,
+        info(Some("")),
+    );
+    check(
+        r#"{"sessionUpdate":"session_info_update","_meta":{"codex":{"error":null}}}"#,
         info(None),
+    );
+    let notice = |severity, text: &str| Update::Notice {
+        severity,
+        text: text.to_owned(),
+    };
+    check(
+        r#"{"sessionUpdate":"session_info_update","_meta":{"codex":{"error":{"message":"Reconnecting 2/5","additionalDetails":"no route","willRetry":true}}}}"#,
+        notice(Severity::Warning, "Reconnecting 2/5: no route"),
+    );
+    check(
+        r#"{"sessionUpdate":"session_info_update","_meta":{"codex":{"error":{"message":"It failed","willRetry":false}}}}"#,
+        notice(Severity::Error, "It failed"),
     );
 }
 

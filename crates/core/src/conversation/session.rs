@@ -278,10 +278,16 @@ impl Session {
             Update::Mode(mode) => self.options.mode_is(mode),
             Update::ConfigOptions(options) => self.options.config_is(options),
             Update::Info { title } => {
-                let title = title.map(|title| title.chars().take(TITLE).collect());
-                self.title = title.or(self.title.take());
+                if let Some(title) = title {
+                    let title: String = title.chars().take(TITLE).collect();
+                    self.title = (!title.is_empty()).then_some(title);
+                }
             }
-            Update::Usage { used, size, cost } => self.usage = Some(Usage { used, size, cost }),
+            Update::Usage { used, size, cost } => {
+                // It is the whole session's: a report without it leaves it as it is.
+                let cost = cost.or_else(|| self.usage.take()?.cost);
+                self.usage = Some(Usage { used, size, cost });
+            }
             Update::Notice { severity, text } => {
                 let level = match severity {
                     Severity::Info => Level::Info,

@@ -15,7 +15,7 @@ use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use crate::tools;
 use acp::client::{self, PromptBlock};
-use acp::{RpcError, SessionId, StopReason, Update, rpc};
+use acp::{RpcError, SessionId, StopReason, ToolCallId, Update, rpc};
 
 impl Model {
     pub(crate) fn prompt(&mut self, key: SessionKey, prompt: Prompt, when: When, fx: &mut Effects) {
@@ -260,6 +260,12 @@ impl Model {
             return;
         };
         let ended = session.end_turn(reason);
+        // No report of a call that is still open need follow; a later one is shown all the same.
+        let is_cut = ended.is_cancelled || matches!(reason, "cancelled" | "error");
+        if is_cut && !is_left {
+            let is_asked = |id: &ToolCallId| self.questions.are_about(key, id);
+            session.transcript_mut().cancel_tools_but(is_asked);
+        }
         self.workspace.set_in_turn(key, is_left);
         self.view.turn_ends(key);
         self.conversation.touch_feedback();

@@ -34,6 +34,8 @@ pub struct Field {
     pub title: String,
     pub description: Option<String>,
     pub is_required: bool,
+    /// The value must not be on the screen, in a record or in a log.
+    pub is_secret: bool,
     pub kind: Kind,
     pub default: Option<Json>,
     rules: Rules,
@@ -60,6 +62,8 @@ pub struct Choice {
     /// The label on the screen.
     pub title: String,
     pub description: Option<String>,
+    /// What it would look like, in several lines.
+    pub preview: Option<String>,
 }
 
 /// The user's entry in a field, valid or not.
@@ -76,6 +80,9 @@ pub enum Entry {
 pub type Mistakes = Vec<(usize, String)>;
 
 const MISSING: &str = "this is required";
+
+/// What is shown of a secret, whatever its length.
+pub const HIDDEN: &str = "••••";
 
 /// Larger floats do not identify a single integer.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
@@ -142,6 +149,9 @@ impl Field {
     /// Formats a value of the field for the user.
     pub fn shown(&self, value: &Json) -> Option<String> {
         self.check(value).ok()?;
+        if self.is_secret {
+            return Some(HIDDEN.to_owned());
+        }
         Some(match value {
             Json::String(text) => self.title_of(text),
             Json::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),

@@ -35,10 +35,18 @@ fn field(name: &str, property: &Json, required: &[&str], patterns_left: &mut usi
         title: text(&property["title"]).unwrap_or_else(|| name.to_owned()),
         description: text(&property["description"]),
         is_required: required.contains(&name),
+        is_secret: is_secret(property),
         default: default(&kind, &property["default"]),
         rules: Rules::of(&kind, property, patterns_left),
         kind,
     }
+}
+
+/// Returns whether a value is a secret: in the words of JSON Schema, of OpenAPI, or of Codex.
+fn is_secret(property: &Json) -> bool {
+    property["writeOnly"] == true
+        || property["format"] == "password"
+        || property["_meta"]["codex"]["isSecret"] == true
 }
 
 fn kind(property: &Json) -> Kind {
@@ -75,21 +83,25 @@ fn type_of(property: &Json) -> Option<&str> {
 /// Returns the choices: with titles (`oneOf`, `anyOf`, or `enum` with `enumNames`) or without.
 fn choices(schema: &Json) -> Vec<Choice> {
     let mut choices: Vec<Choice> = Vec::new();
-    let mut add = |value: &str, title: Option<String>, description: Option<String>| {
-        if !choices.iter().any(|known| known.value == value) {
-            choices.push(Choice {
-                value: value.to_owned(),
-                title: title.unwrap_or_else(|| value.to_owned()),
-                description,
-            });
-        }
-    };
+    let mut add =
+        |value: &str, title: Option<String>, [description, preview]: [Option<String>; 2]| {
+            if !choices.iter().any(|known| known.value == value) {
+                choices.push(Choice {
+                    value: value.to_owned(),
+                    title: title.unwrap_or_else(|| value.to_owned()),
+                    description,
+                    preview,
+                });
+            }
+        };
     for key in ["oneOf", "anyOf"] {
         for choice in schema[key].as_array().into_iter().flatten() {
             let value = choice["const"].as_str().or_else(|| choice.as_str());
             if let Some(value) = value {
-                let (title, description) = (&choice["title"], &choice["description"]);
-                add(value, text(title), text(description));
+                // Claude Code's, for a choice between drafts.
+                let preview = &choice["_meta"]["_claude/askUserQuestionOption"]["preview"];
+                let more = [&choice["description"], preview].map(text);
+                add(value, text(&choice["title"]), more);
             }
         }
     }
@@ -97,7 +109,7 @@ fn choices(schema: &Json) -> Vec<Choice> {
     let values = schema["enum"].as_array().into_iter().flatten();
     for (number, value) in values.enumerate() {
         if let Some(value) = value.as_str() {
-            add(value, text(&names[number]), None);
+            add(value, text(&names[number]), [None, None]);
         }
     }
     choices

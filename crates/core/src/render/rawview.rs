@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::render::contents::content_markdown;
 use crate::render::diffview::whole;
@@ -25,6 +25,9 @@ const OUTPUTS: [&str; 6] = [
     "stdout",
     "message",
 ];
+
+/// A longer text without blanks may be the data of a file.
+const DATA: usize = 200;
 
 /// Returns the command in a tool call's input, if any; several on one line each.
 pub fn command(tool: &ToolCall) -> Option<String> {
@@ -76,9 +79,14 @@ pub fn output_lines(tool: &ToolCall, most: usize) -> (Vec<Line>, usize) {
         return nothing;
     };
     let is_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
+    let is_media = |item: &ToolContent| {
+        use Content::{Audio, Image};
+        matches!(item, ToolContent::Content(Image { .. } | Audio { .. }))
+    };
     match output(raw) {
         _ if tool.content.iter().any(is_diff) => nothing,
         Some(text) if is_in_content(tool, &text) => nothing,
+        Some(text) if is_data(&text) && tool.content.iter().any(is_media) => nothing,
         Some(text) => {
             let plain_text = without_codes(&text);
             let text = plain_text.as_deref().unwrap_or(&text);
@@ -121,13 +129,37 @@ pub fn output(raw: &Value) -> Option<Cow<'_, str>> {
             .iter()
             .filter_map(|name| fields.get(*name)?.as_str())
             .find(|text| !text.is_empty())
-            .map(Cow::from),
+            .map(Cow::from)
+            .or_else(|| of_mcp(fields)),
         Value::Array(items) if !items.is_empty() => {
             let texts: Option<Vec<_>> = items.iter().map(output).collect();
             texts.map(|texts| texts.join("\n").into())
         }
         _ => None,
     }
+}
+
+/// Returns the text of an MCP server's answer as Codex reports it: `{ result: { content }, error }`.
+fn of_mcp(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {
+    if let Some(error) = fields
+        .get("error")
+        .and_then(|error| error["message"].as_str())
+    {
+        return Some(error.into());
+    }
+    let blocks = fields.get("result")?.get("content")?.as_array()?;
+    let text = |block: &Value| match block["text"].as_str() {
+        Some(text) => text.to_owned(),
+        None => format!("[{}]", block["type"].as_str().unwrap_or("unknown")),
+    };
+    let texts: Vec<String> = blocks.iter().map(text).collect();
+    (!texts.is_empty()).then(|| texts.join("\n").into())
+}
+
+/// Returns whether a text is the data of an image or a sound.
+fn is_data(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    text.len() > DATA && bytes.all(|b| b.is_ascii_alphanumeric() || b"+/=-_\r\n".contains(&b))
 }
 
 /// Returns a value for display: one field per line, texts of several lines unchanged.
@@ -375,6 +407,27 @@ mod tests {
     }
 
     #[test]
+    fn the_data_of_an_image_is_not_shown() {
+        let of = |content: Content, result: &str| {
+            let tool = ToolCall::of(ToolCallPatch {
+                raw_output: Some(json!({ "status": "completed", "result": result })),
+                content: Some(vec![ToolContent::Content(content)]),
+                ..ToolCallPatch::new(ToolCallId("t".into()))
+            });
+            output_lines(&tool, 100).0.len()
+        };
+        let image = || Content::Image {
+            mime: "image/png".into(),
+            bytes: 3,
+            uri: None,
+        };
+        let data = "iVBORw0KGgo".repeat(40);
+        assert_eq!(of(image(), &data), 0);
+        assert_eq!(of(image(), "a picture of a cat"), 1);
+        assert_eq!(of(Content::Text("a picture".into()), &data), 1);
+    }
+
+    #[test]
     fn an_output_is_shown_once() {
         check(Value::Null, json!("text\n"), None, &["text"]);
         check(Value::Null, json!("text\n"), Some("```\ntext\n```"), &[]);
@@ -399,5 +452,18 @@ mod tests {
             &["success: true"],
         );
         check(Value::Null, json!({ "success": true }), Some("done"), &[]);
+        let content = json!([{ "type": "text", "text": "a\nb" }, { "type": "image", "data": "x" }]);
+        check(
+            Value::Null,
+            json!({ "result": { "content": content, "structuredContent": null }, "error": null }),
+            None,
+            &["a", "b", "[image]"],
+        );
+        check(
+            Value::Null,
+            json!({ "result": null, "error": { "message": "no such thing" } }),
+            None,
+            &["no such thing"],
+        );
     }
 }

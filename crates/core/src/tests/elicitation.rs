@@ -100,6 +100,28 @@ fn a_form_is_shown_and_its_content_is_sent() {
 }
 
 #[test]
+fn a_secret_reaches_the_agent_alone() {
+    for mark in [
+        json!({ "_meta": { "codex": { "isSecret": true } } }),
+        json!({ "format": "password" }),
+        json!({ "writeOnly": true }),
+    ] {
+        let mut params = form("Which key?");
+        let key = &mut params["requestedSchema"]["properties"]["name"];
+        let key = key.as_object_mut().expect("a property");
+        key.extend(mark.as_object().cloned().unwrap_or_default());
+        let mut w = asked(&[params]);
+        answer(&mut w, 1, accept(json!({ "name": "hush" })));
+        w.saw(&[
+            r#"a1 <- answer 0 {"action":"accept","content":{"name":"hush"}}"#,
+            "question 1 of 1 answered: accept",
+        ]);
+        let told = "Answered: Which key?\n  Name: ••••";
+        assert!(w.chat().ends_with(told), "{}", w.chat());
+    }
+}
+
+#[test]
 fn invalid_content_leaves_the_question_open() {
     let mut w = asked(&[form("Who?")]);
     answer(&mut w, 1, accept(json!({ "name": "A", "age": 3 })));

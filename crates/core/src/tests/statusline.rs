@@ -50,6 +50,12 @@ fn a_statusline_shows_each_part_with_content() {
         Part::Agent,
     ];
     check(&w, &parts, "Mend the parser · running · 2.00 EUR · bot");
+    w.updates(json!({ "sessionUpdate": "usage_update", "used": 1600, "size": 2000 }));
+    w.updates(json!({ "sessionUpdate": "session_info_update" }));
+    check(&w, &parts, "Mend the parser · running · 2.00 EUR · bot");
+    w.updates(json!({ "sessionUpdate": "session_info_update", "title": null }));
+    check(&w, &parts[1..], "running · 2.00 EUR · bot");
+    assert_eq!(w.session(S1).title(), None);
     check(&w, &[], "");
 }
 

@@ -107,15 +107,37 @@ fn a_cancel_marks_open_tool_calls_and_late_results_replace_that() {
     assert_eq!(w.editor.titles[&S1], "bot · cancelling");
     w.updates(tool("a", "completed"));
     w.updates(tool("c", "in_progress"));
+    // It began before the agent had read the cancel.
+    w.updates(tool("d", "in_progress"));
     w.says("so far");
     w.ends_turn("cancelled");
     w.saw(&["turn of 1 ended: cancelled"]);
     w.updates(tool("c", "failed"));
     assert_eq!(
         w.chat(),
-        "❯ hi\n\n✓ ◦ a  completed\n✓ ◦ b  completed\n✗ ◦ c  failed\n\n\
+        "❯ hi\n\n✓ ◦ a  completed\n✓ ◦ b  completed\n✗ ◦ c  failed\n⊘ ◦ d  cancelled\n\n\
          so far\n\nCancelled."
     );
+}
+
+#[test]
+fn a_turn_that_fails_leaves_no_tool_call_open() {
+    let mut w = World::ready();
+    w.prompts("hi");
+    w.updates(tool("a", "in_progress"));
+    w.answers(
+        A1,
+        "session/prompt",
+        Err(json!({ "code": -1, "message": "broken" })),
+    );
+    let chat = w.chat();
+    assert!(chat.contains("⊘ ◦ a  cancelled"), "{chat}");
+    // A turn that ends well may leave a command that runs on.
+    w.prompts("more");
+    w.updates(tool("b", "in_progress"));
+    w.ends_turn("end_turn");
+    let chat = w.chat();
+    assert!(chat.contains("b  in progress"), "{chat}");
 }
 
 #[test]

@@ -6,9 +6,12 @@
 mod tests;
 
 use crate::form::page::Page;
-use crate::form::{Ask, Choice, Entry, Field, Form, Kind, Mistakes};
+use crate::form::{Ask, Choice, Entry, Field, Form, HIDDEN, Kind, Mistakes};
 use crate::render::toolview::whole_line;
 use crate::spine::view::{ElicitationView, Group, Line};
+
+/// Maximum number of lines of a choice's preview.
+const PREVIEW: usize = 40;
 
 /// The meaning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,9 +299,9 @@ impl Rendered {
             self.gap();
             match (&field.kind, draft.entries.get(number)) {
                 (Kind::Flag, Some(Entry::Flag(flag))) => self.flag(number, field, *flag),
-                (kind, entry) => {
+                (_, entry) => {
                     self.title(number, field);
-                    self.value(number, kind, entry);
+                    self.value(number, field, entry);
                 }
             }
             let mistakes = draft.mistakes.iter();
@@ -327,8 +330,8 @@ impl Rendered {
         self.add(line, Row::Title(number));
     }
 
-    fn value(&mut self, number: usize, kind: &Kind, entry: Option<&Entry>) {
-        let choices: (&[Choice], [&str; 2]) = match kind {
+    fn value(&mut self, number: usize, field: &Field, entry: Option<&Entry>) {
+        let choices: (&[Choice], [&str; 2]) = match &field.kind {
             Kind::One(choices) => (choices, ["( ) ", "(•) "]),
             Kind::Many(choices) => (choices, ["[ ] ", "[x] "]),
             Kind::Unknown(kind) => {
@@ -347,7 +350,15 @@ impl Rendered {
                     line.push(&choice.title, "AcpFormValue");
                     describe(&mut line, choice.description.as_deref());
                     self.add(line, Row::Choice(number, at));
+                    let preview = choice.preview.as_deref().unwrap_or_default();
+                    for text in preview.lines().take(PREVIEW) {
+                        self.add(whole_line(format!("      {text}"), "AcpDim"), Row::Text);
+                    }
                 }
+            }
+            Some(Entry::Text(text)) if !text.is_empty() && field.is_secret => {
+                let line = whole_line(format!("  {HIDDEN}"), "AcpFormValue");
+                self.add(line, Row::Value(number));
             }
             Some(Entry::Text(text)) if !text.is_empty() => {
                 for (at, text) in text.split('\n').enumerate() {

@@ -38,6 +38,28 @@ fn some_fields() -> Ask {
 }
 
 #[test]
+fn a_secret_has_dots_and_a_choice_its_preview() {
+    let preview = json!({ "_claude/askUserQuestionOption": { "preview": "+--+\n|  |" } });
+    let ask = form(json!({
+        "name": { "type": "string", "writeOnly": true, "default": "hush" },
+        "look": { "oneOf": [{ "const": "a", "_meta": preview }, { "const": "b" }] },
+    }));
+    let lines = texts(&ask, &Draft::of(&ask));
+    let fields = [
+        "name *",
+        "  ••••",
+        "",
+        "look",
+        "  ( ) a",
+        "      +--+",
+        "      |  |",
+        "  ( ) b",
+        "",
+    ];
+    assert_eq!(lines[2..11], fields);
+}
+
+#[test]
 fn every_field_has_its_lines() {
     let ask = some_fields();
     let mut draft = Draft::of(&ask);
