@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua;
 
+use super::documents::is_attached;
 use super::kit::autocmd::{self, Fired, Scope};
 use super::nvim::api;
 use super::state::send;
@@ -32,8 +33,9 @@ pub fn start() -> mlua::Result<()> {
 
 fn begins(fired: Fired) -> mlua::Result<()> {
     let target = fired.matched()?;
-    let is_whole = fired.event()? == "BufWritePre";
-    if !is_whole || is_other(fired.buf()?, &target)? {
+    let (buf, is_whole) = (fired.buf()?, fired.event()? == "BufWritePre");
+    // `:write NAME` names an unnamed buffer without an event that attaches it.
+    if !is_whole || !is_attached(buf) || is_other(buf, &target)? {
         let target = PathBuf::from(target);
         let before = acp_edge::paths::stamp(&target);
         BEGUN.with_borrow_mut(|begun| begun.insert(target, before));

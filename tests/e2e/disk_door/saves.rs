@@ -163,6 +163,29 @@ fn a_file_that_is_being_written_is_asked_about_and_merged_when_its_writer_is_don
 }
 
 #[test]
+fn a_new_file_that_the_user_writes_during_a_turn_is_the_users() {
+    let script = Script::new()
+        .pause("p")
+        .step(json!({ "shell": "sed -i s/one/ONE/ a.txt" }));
+    let project = Project::new().file("a.txt", "one\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    nvim.cmd("set hidden");
+    prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.cmd("enew");
+    nvim.keys("imine<Esc>");
+    nvim.cmd("write notes.md");
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    wait_hunks(&nvim, json!([[0, ["one"], ["ONE"], "pending"]]));
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", "one\n");
+    assert_eq!(nvim.buf_lines(0), ["mine"]);
+    check_bytes(&nvim, "notes.md", "mine\n");
+    nvim.quit();
+}
+
+#[test]
 fn what_the_user_writes_to_another_file_during_a_turn_is_the_users() {
     let script = Script::new()
         .pause("p")
