@@ -379,6 +379,8 @@ function M.open(opts)
     relativenumber = false,
     signcolumn = "no",
     foldcolumn = "0",
+    foldenable = false,
+    statuscolumn = "",
     colorcolumn = "",
     list = false,
     spell = false,

@@ -22,19 +22,37 @@ pub fn map(
     body: impl Fn() -> mlua::Result<()> + 'static,
 ) -> mlua::Result<()> {
     let run = guard::callback("key", move |()| body())?;
-    set(buf, &[mode], key, desc, Value::Function(run))
+    set(buf, &[mode], (key, true), desc, Value::Function(run))
+}
+
+/// Maps a key in the buffer of a file, where the user's longer mappings that begin with it work.
+pub fn map_in_file(
+    buf: i32,
+    mode: &str,
+    key: &str,
+    desc: &str,
+    body: impl Fn() -> mlua::Result<()> + 'static,
+) -> mlua::Result<()> {
+    let run = guard::callback("key", move |()| body())?;
+    set(buf, &[mode], (key, false), desc, Value::Function(run))
 }
 
 /// Maps a key in a buffer to other keys, which are not mapped again.
 pub fn map_to(buf: i32, mode: &str, key: &str, desc: &str, to: &str) -> mlua::Result<()> {
-    set(buf, &[mode], key, desc, nvim::value(to))
+    set(buf, &[mode], (key, true), desc, nvim::value(to))
 }
 
-/// Maps a key to a function or to other keys.
-fn set(buf: i32, modes: &[&str], key: &str, desc: &str, to: Value) -> mlua::Result<()> {
+/// Maps a key to a function or to other keys; whether it comes before longer mappings is beside it.
+fn set(
+    buf: i32,
+    modes: &[&str],
+    (key, nowait): (&str, bool),
+    desc: &str,
+    to: Value,
+) -> mlua::Result<()> {
     let opts = nvim::table([
         ("buffer", nvim::value(buf)),
-        ("nowait", Value::Boolean(true)),
+        ("nowait", Value::Boolean(nowait)),
         ("silent", Value::Boolean(true)),
         ("desc", nvim::value(desc)),
     ])?;
@@ -56,7 +74,7 @@ pub fn bind(
             true => end_recording(&key),
             false => body(&key),
         })?;
-        set(buf, modes, &lhs, desc, Value::Function(run))?;
+        set(buf, modes, (&lhs, true), desc, Value::Function(run))?;
     }
     Ok(())
 }
@@ -64,31 +82,58 @@ pub fn bind(
 /// Keys that are mapped in a buffer for a while, over the user's own mappings.
 #[derive(Debug, Default)]
 pub struct Temporary {
-    /// The mode and the key.
-    mapped: Vec<(&'static str, String)>,
-    /// The user's mappings that they replaced, by mode, as |maparg()| returns them.
-    replaced: Vec<(&'static str, Table)>,
+    keys: Vec<Key>,
+}
+
+#[derive(Debug)]
+struct Key {
+    mode: &'static str,
+    lhs: String,
+    desc: &'static str,
+    /// The user's mapping that it replaced, as |maparg()| returns it.
+    replaced: Option<Table>,
 }
 
 impl Temporary {
     /// Adds a key that is about to be mapped.
-    pub fn add(&mut self, buf: i32, mode: &'static str, lhs: String) -> mlua::Result<()> {
+    pub fn add(
+        &mut self,
+        buf: i32,
+        mode: &'static str,
+        lhs: String,
+        desc: &'static str,
+    ) -> mlua::Result<()> {
         let replaced = mapped(buf, mode, &lhs)?;
-        self.replaced.extend(replaced.map(|map| (mode, map)));
-        self.mapped.push((mode, lhs));
+        self.keys.push(Key {
+            mode,
+            lhs,
+            desc,
+            replaced,
+        });
         Ok(())
     }
 
     /// Removes the keys and restores the user's own mappings.
     pub fn remove(self, buf: i32) -> mlua::Result<()> {
-        for (mode, lhs) in self.mapped {
-            // The user may have removed it.
-            let _: mlua::Result<()> = api("nvim_buf_del_keymap", (buf, mode, lhs));
-        }
-        for (mode, mapping) in self.replaced {
-            buffer::call(buf, move || {
-                nvim::vim_fn::<()>("mapset", (mode, false, mapping))
-            })?;
+        for Key {
+            mode,
+            lhs,
+            desc,
+            replaced,
+        } in self.keys
+        {
+            if let Some(now) = mapped(buf, mode, &lhs)? {
+                if now.get::<Option<String>>("desc")?.as_deref() != Some(desc) {
+                    // Another plugin has mapped it since.
+                    continue;
+                }
+                api::<()>("nvim_buf_del_keymap", (buf, mode, lhs))?;
+            }
+            if let Some(mapping) = replaced {
+                buffer::call(buf, move || {
+                    nvim::vim_fn::<()>("mapset", (mode, false, mapping))
+                })?;
+            }
         }
         Ok(())
     }

@@ -66,7 +66,13 @@ fn is_neovims(notify: &Callable) -> bool {
     };
     // Neovim 0.12 omits the paths of its source files.
     let source = notify.info().source.unwrap_or_default();
-    source == "?" || source.ends_with("editor.lua")
+    if source != "?" && !source.ends_with("editor.lua") {
+        return false;
+    }
+    // What `vim.schedule_wrap` returns is from there too, and has no parameters of its own.
+    let count = "return debug.getinfo(..., 'u').nparams";
+    let count = nvim::lua().load(count).call::<i64>(notify);
+    count.is_ok_and(|count| count > 0)
 }
 
 thread_local! {

@@ -60,7 +60,9 @@ pub fn go(key: SessionKey, way: Way, lhs: &str) -> mlua::Result<()> {
         Way::Older => 1,
         Way::Newer => text.split('\n').count(),
     };
-    api("nvim_win_set_cursor", (0, vec![row, usize::from(u16::MAX)]))
+    // Neovim's greatest column: with 'virtualedit', another one is a place behind the text.
+    let last = usize::try_from(i32::MAX).unwrap_or(usize::MAX);
+    api("nvim_win_set_cursor", (0, vec![row, last]))
 }
 
 /// Returns the next text; `None` at either end.

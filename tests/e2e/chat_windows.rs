@@ -423,6 +423,33 @@ fn a_second_chat_opens_where_the_first_is_alone_in_its_tab_page() {
 }
 
 #[test]
+fn the_chat_has_no_columns_of_the_users() {
+    let column = "set number statuscolumn=%{v:lnum}>";
+    let nvim = talk::project(&[]).before(column).start();
+    open(&nvim);
+    nvim.keys("idraft");
+    nvim.wait_text("draft");
+    assert!(!nvim.screen().has(">draft"), "{}", nvim.screen().text());
+    nvim.quit();
+}
+
+#[test]
+fn sizes_of_another_screen_are_not_restored() {
+    let nvim = talk::project(&[]).size(200, 30).start();
+    open(&nvim);
+    let width = "return vim.fn.winwidth(0)";
+    assert_eq!(nvim.lua(width, ()), 80);
+    nvim.cmd("Acp review");
+    nvim.wait("the list", || here(&nvim) == "acp-review");
+    nvim.resize(120, 30);
+    nvim.wait("the new size", || nvim.screen().width == 120);
+    nvim.keys("q");
+    nvim.cmd("AcpChat");
+    assert_eq!(nvim.lua(width, ()), 48);
+    nvim.quit();
+}
+
+#[test]
 fn the_chat_resizes_with_the_screen() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");

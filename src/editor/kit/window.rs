@@ -130,7 +130,15 @@ pub fn switch(win: i32, options: &[&str], on: bool) -> mlua::Result<()> {
 
 /// Removes the columns and marks around a window's text.
 pub fn strip(win: i32) -> mlua::Result<()> {
-    let off = ["number", "relativenumber", "cursorline", "list", "spell"];
+    // The user's 'foldmethod' may fold any text.
+    let off = [
+        "number",
+        "relativenumber",
+        "cursorline",
+        "list",
+        "spell",
+        "foldenable",
+    ];
     switch(win, &off, false)?;
     set(
         win,
@@ -138,6 +146,7 @@ pub fn strip(win: i32) -> mlua::Result<()> {
             ("signcolumn", nvim::value("no")),
             ("foldcolumn", nvim::value("0")),
             ("colorcolumn", nvim::value("")),
+            ("statuscolumn", nvim::value("")),
         ],
     )
 }
@@ -233,7 +242,10 @@ impl Sizes {
 
 fn layout() -> mlua::Result<String> {
     let layout: Value = nvim::vim_fn("winlayout", ())?;
-    nvim::vim_fn("string", layout)
+    let layout: String = nvim::vim_fn("string", layout)?;
+    // The sizes of another screen do not fit.
+    let (columns, lines) = screen()?;
+    Ok(format!("{layout} {columns} {lines}"))
 }
 
 /// Opens a window over the whole width at the bottom and goes there; returns the sizes before.

@@ -106,6 +106,8 @@ fn open(buf: i32, kind: Kind) -> mlua::Result<i32> {
     let win: i32 = api("nvim_open_win", (buf, false, config))?;
     // A command may be a line longer than the window: every row of it must be visible.
     window::switch(win, &["wrap", "linebreak", "smoothscroll"], true)?;
+    // A fold would hide what is asked.
+    window::switch(win, &["foldenable"], false)?;
     nvim::set_win_option(win, "cursorline", kind == Kind::Form)?;
     // Else it is scrolled as its buffer was last.
     window::set_row(win, 0)?;

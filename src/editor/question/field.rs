@@ -77,7 +77,7 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
     };
     set(Some(Editing { win, ..editing }));
     nvim::set_win_option(win, "winhighlight", "NormalFloat:AcpFormField")?;
-    nvim::set_win_option(win, "wrap", false)?;
+    window::switch(win, &["wrap", "foldenable"], false)?;
     if is_secret {
         hide(win)?;
     }
@@ -130,6 +130,7 @@ fn config(form: i32, number: usize, buf: i32) -> mlua::Result<Table> {
         ("width", nvim::value((width - 3).max(1))),
         ("height", nvim::value(height.clamp(1, ROWS))),
         ("style", nvim::value("minimal")),
+        ("border", nvim::value("none")),
         ("zindex", nvim::value(62)),
     ])
 }

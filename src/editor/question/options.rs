@@ -42,6 +42,8 @@ pub(super) fn show(behind: i32, rect: Rect, lines: &[Line], rows: i64) -> mlua::
         ("width", nvim::value(rect.width)),
         ("height", nvim::value(rows)),
         ("style", nvim::value("minimal")),
+        // Otherwise it has that of 'winborder'.
+        ("border", nvim::value("none")),
         ("focusable", nvim::value(false)),
         ("zindex", nvim::value(61)),
     ])?;
@@ -53,6 +55,7 @@ pub(super) fn show(behind: i32, rect: Rect, lines: &[Line], rows: i64) -> mlua::
         _ => {
             let win: i32 = api("nvim_open_win", (buf, false, config))?;
             window::switch(win, &["wrap", "linebreak"], true)?;
+            window::switch(win, &["foldenable"], false)?;
             win
         }
     };

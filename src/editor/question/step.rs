@@ -19,6 +19,9 @@ use crate::editor::nvim::{self, api};
 /// The watch for clicks, where a window that is passed over gets none.
 const CLICKS: &str = "acp_question";
 
+/// The description of the key that leads to the question.
+const DESC: &str = "Goes to the question";
+
 /// The autocommands and keys of an open question.
 #[derive(Debug, Default)]
 pub(super) struct Watching {
@@ -130,9 +133,9 @@ pub(super) fn map_key() -> mlua::Result<()> {
         }
         let mut mapped = Temporary::default();
         for key in keys::of(group, "answer") {
-            mapped.add(buf, "n", key)?;
+            mapped.add(buf, "n", key, DESC)?;
         }
-        keys::bind(buf, &["n"], (group, "answer"), "Goes to the question", go)?;
+        keys::bind(buf, &["n"], (group, "answer"), DESC, go)?;
         with(|window| window.watching.keys.insert(buf, mapped));
     }
     Ok(())

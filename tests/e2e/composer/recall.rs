@@ -32,6 +32,19 @@ fn earlier_prompts_and_the_draft_can_be_recalled() {
 }
 
 #[test]
+fn with_virtualedit_the_cursor_is_behind_a_recalled_prompt() {
+    let nvim = talk::start(&[r#"{"say":"1"}"#]);
+    nvim.cmd("set virtualedit=all");
+    nvim.keys("ione<CR>");
+    wait_said(&nvim, "1");
+    nvim.keys("<Up>");
+    wait_input(&nvim, &["one"]);
+    nvim.keys("!");
+    wait_input(&nvim, &["one!"]);
+    nvim.quit();
+}
+
+#[test]
 fn within_a_draft_a_count_goes_so_many_lines() {
     let nvim = talk::start(&[]);
     nvim.keys("ia<C-j>b<C-j>c<C-j>d<C-j>e<Esc>gg");

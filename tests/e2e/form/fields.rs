@@ -30,6 +30,23 @@ fn a_form_is_filled_in_by_keys_without_leaving_it() {
 }
 
 #[test]
+fn the_window_over_a_field_has_no_border() {
+    let answer = json!({ "action": "decline" });
+    let fields = json!({ "name": { "type": "string", "title": "Name" } });
+    let nvim = start(&form(&fields, &[], &answer));
+    if nvim.lua("return vim.fn.exists('+winborder')", ()) == 0 {
+        return nvim.quit();
+    }
+    nvim.cmd("set winborder=double");
+    ask(&nvim);
+    go(&nvim);
+    nvim.keys("ixyz");
+    nvim.wait_text("xyz");
+    assert!(!nvim.screen().has("╔"), "{}", nvim.screen().text());
+    nvim.quit();
+}
+
+#[test]
 fn a_secret_is_on_no_screen_and_in_no_record() {
     let answer = json!({ "action": "accept", "content": { "key": "hush" } });
     let mark = json!({ "codex": { "isSecret": true } });

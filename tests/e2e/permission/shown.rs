@@ -33,6 +33,24 @@ fn a_command_is_shown_in_full_with_its_options() {
     nvim.quit();
 }
 
+#[test]
+fn no_fold_hides_a_part_of_a_command() {
+    let command = "true # {{{\\nrm -rf x\\n  two\\n  three";
+    for method in ["marker", "indent"] {
+        let nvim = start(&RUN.replace("cargo test --all", command));
+        nvim.cmd(&format!("windo set foldmethod={method} shiftwidth=2"));
+        ask(&nvim);
+        nvim.wait_text("rm -rf x");
+        nvim.wait_text("three");
+        nvim.wait_text("1 y  Allow once");
+        assert!(!nvim.screen().has("+--"), "{}", nvim.screen().text());
+        press(&nvim, "y");
+        wait_closed(&nvim);
+        nvim.wait_script("scripted");
+        nvim.quit();
+    }
+}
+
 /// Checks that `keys` chooses `option`.
 #[track_caller]
 fn check_answer(keys: &str, option: &str) {

@@ -256,6 +256,30 @@ fn the_users_own_mapping_is_restored_after_the_review() {
     nvim.quit();
 }
 
+#[test]
+fn a_mapping_made_during_the_review_stays_and_longer_ones_work() {
+    let nvim = reviewed(OLD, NEW);
+    nvim.wait_text("4/4");
+    nvim.cmd("nnoremap <buffer> ]a ihello<lt>Esc>");
+    // With the same keys as leaders, the user's begin with the review's.
+    nvim.cmd("nnoremap \\aa <Cmd>let g:own = 1<CR>");
+    nvim.keys("\\aa");
+    nvim.wait("the longer mapping", || {
+        nvim.lua("return vim.g.own", ()) == 1
+    });
+    nvim.wait_text("4/4");
+    nvim.keys("\\A");
+    wait_hunks(&nvim, json!([]));
+    nvim.wait("the keys to be gone", || {
+        nvim.lua("return vim.fn.maparg('\\\\a', 'n')", ()) == ""
+    });
+    assert_eq!(
+        nvim.lua("return vim.fn.maparg(']a', 'n')", ()),
+        "ihello<Esc>"
+    );
+    nvim.quit();
+}
+
 /// The core's mirror of a buffer equals the buffer after every kind of change.
 #[test]
 fn the_mirror_follows_every_kind_of_change() {
