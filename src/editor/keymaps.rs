@@ -2,7 +2,7 @@
 
 use nvim_oxi::mlua::{self};
 
-use super::keys::{again, bind, feed, map_to, of};
+use super::keys::{again, bind, feed, map_to, of, pass};
 use super::kit::user;
 use super::nvim::api;
 use super::recall::{self, Way};
@@ -60,7 +60,7 @@ pub fn of_input(buf: i32, key: SessionKey) -> mlua::Result<()> {
         desc,
         move |lhs| match complete::take(key)? {
             true => Ok(()),
-            false => feed(lhs),
+            false => pass(lhs),
         },
     )?;
     let desc = "Sends the prompt at once and cancels what the agent does";

@@ -170,6 +170,30 @@ fn end_recording(key: &str) -> mlua::Result<()> {
     }
 }
 
+/// Types a key of insert mode as it works without this plugin: by the user's mapping for all buffers,
+/// if there is one.
+pub fn pass(key: &str) -> mlua::Result<()> {
+    const USUAL: &str = "<Plug>(acp-usual)";
+    let raw = |key: &str| -> mlua::Result<mlua::String> {
+        api("nvim_replace_termcodes", (key, true, true, true))
+    };
+    let (wanted, usual) = (raw(key)?, raw(USUAL)?);
+    for map in api::<Vec<Table>>("nvim_get_keymap", "i")? {
+        let is_it = |name| -> mlua::Result<bool> {
+            let lhs: Option<mlua::String> = map.get(name)?;
+            Ok(lhs.is_some_and(|lhs| lhs == wanted))
+        };
+        if is_it("lhsraw")? || is_it("lhsrawalt")? {
+            map.set("lhs", USUAL)?;
+            map.set("lhsraw", usual)?;
+            map.set("lhsrawalt", Value::Nil)?;
+            nvim::vim_fn::<()>("mapset", ("i", false, map))?;
+            return again(USUAL);
+        }
+    }
+    feed(key)
+}
+
 /// Types a key past all mappings, with the count before it.
 pub fn feed_counted(key: &str) -> mlua::Result<()> {
     // In insert mode, `v:count` is that of an earlier command.

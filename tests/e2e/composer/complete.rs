@@ -198,3 +198,22 @@ fn the_changes_since_the_commit_are_attached() {
     nvim.wait_script("scripted");
     nvim.quit();
 }
+
+#[test]
+fn without_a_completion_the_key_is_the_users() {
+    for (map, want) in [
+        ("inoremap <expr> <Tab> 'mine'", "a mine"),
+        ("imap <silent> <Tab> <C-e>yours", "a yours"),
+        ("inoremap x y", "a \t"),
+    ] {
+        let nvim = talk::start(&[]);
+        nvim.cmd("set noexpandtab");
+        nvim.cmd(map);
+        nvim.keys("ia <Tab>");
+        nvim.wait("the text", || nvim.buf_lines(0) == [want]);
+        nvim.keys("!<Tab>");
+        let twice = format!("{want}!{}", &want[2..]);
+        nvim.wait("the text again", || nvim.buf_lines(0) == [twice.as_str()]);
+        nvim.quit();
+    }
+}
