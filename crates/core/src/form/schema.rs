@@ -100,7 +100,9 @@ fn choices(schema: &Json) -> Vec<Choice> {
             if let Some(value) = value {
                 // Claude Code's, for a choice between drafts.
                 let preview = &choice["_meta"]["_claude/askUserQuestionOption"]["preview"];
-                let more = [&choice["description"], preview].map(text);
+                // A drawing may begin with blanks.
+                let preview = preview.as_str().filter(|text| !text.trim().is_empty());
+                let more = [text(&choice["description"]), preview.map(str::to_owned)];
                 add(value, text(&choice["title"]), more);
             }
         }

@@ -39,7 +39,7 @@ fn some_fields() -> Ask {
 
 #[test]
 fn a_secret_has_dots_and_a_choice_its_preview() {
-    let preview = json!({ "_claude/askUserQuestionOption": { "preview": "+--+\n|  |" } });
+    let preview = json!({ "_claude/askUserQuestionOption": { "preview": "  ++\n |  |\n" } });
     let ask = form(json!({
         "name": { "type": "string", "writeOnly": true, "default": "hush" },
         "look": { "oneOf": [{ "const": "a", "_meta": preview }, { "const": "b" }] },
@@ -51,8 +51,8 @@ fn a_secret_has_dots_and_a_choice_its_preview() {
         "",
         "look",
         "  ( ) a",
-        "      +--+",
-        "      |  |",
+        "        ++",
+        "       |  |",
         "  ( ) b",
         "",
     ];
