@@ -25,24 +25,12 @@ pub fn map(
     set(buf, &[mode], (key, true), desc, Value::Function(run))
 }
 
-/// Maps a key in the buffer of a file, where the user's longer mappings that begin with it work.
-pub fn map_in_file(
-    buf: i32,
-    mode: &str,
-    key: &str,
-    desc: &str,
-    body: impl Fn() -> mlua::Result<()> + 'static,
-) -> mlua::Result<()> {
-    let run = guard::callback("key", move |()| body())?;
-    set(buf, &[mode], (key, false), desc, Value::Function(run))
-}
-
 /// Maps a key in a buffer to other keys, which are not mapped again.
 pub fn map_to(buf: i32, mode: &str, key: &str, desc: &str, to: &str) -> mlua::Result<()> {
     set(buf, &[mode], (key, true), desc, nvim::value(to))
 }
 
-/// Maps a key to a function or to other keys; whether it comes before longer mappings is beside it.
+/// Maps a key to a function or to other keys; with `nowait`, before longer mappings.
 fn set(
     buf: i32,
     modes: &[&str],
@@ -95,6 +83,20 @@ struct Key {
 }
 
 impl Temporary {
+    /// Maps a key in the buffer of a file: the user's longer mappings that begin with it still work.
+    pub fn map(
+        &mut self,
+        buf: i32,
+        mode: &'static str,
+        lhs: String,
+        desc: &'static str,
+        body: impl Fn() -> mlua::Result<()> + 'static,
+    ) -> mlua::Result<()> {
+        self.add(buf, mode, lhs.clone(), desc)?;
+        let run = guard::callback("key", move |()| body())?;
+        set(buf, &[mode], (&lhs, false), desc, Value::Function(run))
+    }
+
     /// Adds a key that is about to be mapped.
     pub fn add(
         &mut self,

@@ -2,7 +2,7 @@
 
 use nvim_oxi::mlua;
 
-use super::keys::{Temporary, feed, map_in_file, of, selected_rows};
+use super::keys::{Temporary, feed, of, selected_rows};
 use super::kit::{buffer, user, window};
 use super::{api as public, config, review, walk};
 use acp_core::spine::event::ReviewAction;
@@ -45,8 +45,7 @@ fn map_all(buf: i32, all: &[InMode]) -> mlua::Result<Temporary> {
     for &(mode, all) in all {
         for (name, desc) in all {
             for lhs in of("review", name) {
-                keys.add(buf, mode, lhs.clone(), desc)?;
-                map_in_file(buf, mode, &lhs, desc, move || match mode {
+                keys.map(buf, mode, lhs, desc, move || match mode {
                     "x" => review_lines(name),
                     _ => review_key(name),
                 })?;

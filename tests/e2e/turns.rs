@@ -468,6 +468,23 @@ fn a_notify_may_be_a_table_that_can_be_called() {
 }
 
 #[test]
+fn only_neovims_own_notify_gets_a_text_cut_to_the_command_line() {
+    let nvim = talk::project(&[]).size(20, 20).start();
+    talk::open(&nvim);
+    // As mini.notify's is; Neovim defines what wraps it beside its own.
+    nvim.lua(
+        "vim.notify = vim.schedule_wrap(function(text) vim.g.told = text end)",
+        (),
+    );
+    nvim.lua("require('acp').cancel()", ());
+    nvim.wait("the whole text", || {
+        let told = nvim.lua("return vim.g.told", ());
+        told.as_str().is_some_and(|told| told.ends_with('.'))
+    });
+    nvim.quit();
+}
+
+#[test]
 fn one_part_of_the_statusline_needs_no_list() {
     let nvim = talk::project(&[])
         .config("statusline", json!({ "parts": "phase" }))
