@@ -157,10 +157,13 @@ impl Group {
     }
 
     fn look(&self, state: &mut GroupState) -> GroupState {
-        if *state == GroupState::Leaderless
-            && self.id.map(rustix::process::test_kill_process_group) != Some(Ok(()))
-        {
-            // ESRCH: empty. EPERM: only members we may not signal.
+        // ESRCH: empty. EPERM: only members we may not signal. While it has members, no other process
+        // gets its leader's id.
+        let is_gone = |id: Pid| {
+            rustix::process::test_kill_process_group(id) != Ok(())
+                || rustix::process::test_kill_process(id) != Err(Errno::SRCH)
+        };
+        if *state == GroupState::Leaderless && self.id.is_none_or(is_gone) {
             *state = GroupState::Gone;
             WATCHDOG.remove(self.pid);
         }

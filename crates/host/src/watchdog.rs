@@ -3,12 +3,12 @@
 //! A shell script reads the process groups from a pipe that only this process holds open. At the
 //! pipe's end it sends SIGTERM to the groups that are left after 300 ms, and SIGKILL to those left a
 //! second later. On Linux it does so to the jobs of a terminal as well: processes of its session in
-//! other groups.
+//! other groups; and a group whose id another process has got is left alone.
 //! After a normal end none is left.
 //!
 //! A script, not a program: it needs no file beside the library, and `/bin/sh` is everywhere.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -29,7 +29,8 @@ pub(super) struct Watchdog {
 
 #[derive(Debug)]
 struct State {
-    groups: BTreeSet<u32>,
+    /// With the start times of their leaders.
+    groups: BTreeMap<u32, String>,
     script: Option<(Child, ChildStdin)>,
 }
 
@@ -37,27 +38,31 @@ impl Watchdog {
     const fn new() -> Self {
         Self {
             state: Mutex::new(State {
-                groups: BTreeSet::new(),
+                groups: BTreeMap::new(),
                 script: None,
             }),
         }
     }
 
-    /// Records a group that must end with this process.
+    /// Records a group that must end with this process; its leader has not been reaped.
     pub(super) fn add(&self, group: u32) {
+        self.add_born(group, born(group).unwrap_or_else(|| "-".to_owned()));
+    }
+
+    fn add_born(&self, group: u32, born: String) {
         self.with(|state| {
-            state.groups.insert(group);
+            state.groups.insert(group, born);
             // Without a script the groups end only when this process ends them.
-            let _ = state.tell("add", group).or_else(|_| state.start());
+            let _ = state.add(group).or_else(|_| state.start());
         });
     }
 
     /// Forgets a group that is empty: its id may be reused.
     pub(super) fn remove(&self, group: u32) {
         self.with(|state| {
-            if state.groups.remove(&group) {
+            if state.groups.remove(&group).is_some() {
                 // A script that is gone signals nothing.
-                let _ = state.tell("drop", group);
+                let _ = state.tell(&format!("drop {group}"));
             }
             if state.groups.is_empty() {
                 state.stop();
@@ -71,12 +76,17 @@ impl Watchdog {
 }
 
 impl State {
-    fn tell(&mut self, what: &str, group: u32) -> io::Result<()> {
+    fn add(&mut self, group: u32) -> io::Result<()> {
+        let born = self.groups.get(&group).map_or("-", String::as_str);
+        self.tell(&format!("add {group} {born}"))
+    }
+
+    fn tell(&mut self, line: &str) -> io::Result<()> {
         let (script, stdin) = self.script.as_mut().ok_or(io::ErrorKind::NotFound)?;
         if script.try_wait()?.is_some() {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        stdin.write_all(format!("{what} {group}\n").as_bytes())
+        stdin.write_all(format!("{line}\n").as_bytes())
     }
 
     /// Starts the script anew and tells it all groups.
@@ -92,9 +102,8 @@ impl State {
             .process_group(0);
         let mut script = forking(|| command.spawn())?;
         self.script = script.stdin.take().map(|stdin| (script, stdin));
-        for group in self.groups.clone() {
-            self.tell("add", group)?;
-        }
+        let groups: Vec<u32> = self.groups.keys().copied().collect();
+        groups.into_iter().try_for_each(|group| self.add(group))?;
         Ok(())
     }
 
@@ -105,6 +114,14 @@ impl State {
             let _ = script.kill().and_then(|()| script.wait());
         }
     }
+}
+
+/// Returns the start time of a process, where the system lists it as
+/// "pid (name) state parent group session …", with that time as the 22nd.
+fn born(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(19).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -157,6 +174,20 @@ mod tests {
         assert_eq!(removed.try_wait().expect("a state"), None);
         removed.kill().expect("it runs");
         removed.wait().expect("it ends");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_process_that_has_got_the_id_of_a_group_is_left_alone() {
+        let watchdog = Watchdog::new();
+        let (mut own, mut others) = (stubborn(), stubborn());
+        watchdog.add(own.id());
+        watchdog.add_born(others.id(), "1".to_owned());
+        bark(&watchdog);
+        assert_eq!(own.wait().expect("it ends").signal(), Some(9));
+        assert_eq!(others.try_wait().expect("a state"), None);
+        others.kill().expect("it runs");
+        others.wait().expect("it ends");
     }
 
     #[test]

@@ -3,10 +3,16 @@
 //! Invariant: the call ends within the time limit and leaves no process behind.
 
 use std::io::{self, Read};
-use std::process::{Command, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Time between two looks at a process that has closed its output.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The output of a tool.
 #[derive(Debug)]
@@ -23,10 +29,13 @@ pub(super) struct Output {
 /// It could not be started or took too long; a clause to complete a sentence.
 pub(super) fn run(mut command: Command, cap: usize, patience: Duration) -> Result<Output, String> {
     let words = |error: io::Error| error.to_string();
+    let until = Instant::now() + patience;
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+        .stderr(Stdio::null())
+        // What it starts ends with it.
+        .process_group(0);
     let mut child = command.spawn().map_err(words)?;
     let Some(stdout) = child.stdout.take() else {
         return Err("it has no output".into());
@@ -45,21 +54,37 @@ pub(super) fn run(mut command: Command, cap: usize, patience: Duration) -> Resul
         Err(error) => Some(Err(error)),
     };
     let is_cut = matches!(&bytes, Some(Ok(bytes)) if bytes.len() > cap);
-    if is_cut || !matches!(bytes, Some(Ok(_))) {
-        // The tool may have exited already.
-        let _ = child.kill();
+    let is_whole = !is_cut && matches!(bytes, Some(Ok(_)));
+    // It may have closed its output and go on.
+    let ended = match is_whole {
+        true => ended(&mut child, until).map_err(words)?,
+        false => None,
+    };
+    if ended.is_none() {
+        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+        child.wait().map_err(words)?;
     }
-    let status = child.wait().map_err(words)?;
     let mut bytes = match bytes {
-        Some(bytes) => bytes.map_err(words)?,
-        None => return Err(format!("it took more than {} s", patience.as_secs())),
+        Some(Ok(bytes)) if ended.is_some() || is_cut => bytes,
+        Some(Err(error)) => return Err(words(error)),
+        _ => return Err(format!("it took more than {} s", patience.as_secs())),
     };
     bytes.truncate(cap);
     Ok(Output {
         bytes,
-        is_success: is_cut || status.success(),
+        is_success: is_cut || ended.is_some_and(|status| status.success()),
         is_cut,
     })
+}
+
+/// Waits for the end of a process, until a time.
+fn ended(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
+    loop {
+        match child.try_wait()? {
+            None if Instant::now() < until => thread::sleep(PAUSE),
+            ended => return Ok(ended),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -87,7 +112,34 @@ mod tests {
 
     #[test]
     fn a_hanging_tool_is_killed() {
-        let why = run(sh("exec sleep 1000"), 5, Duration::from_millis(20)).unwrap_err();
-        assert_eq!(why, "it took more than 0 s");
+        for script in [
+            "exec sleep 1000",
+            "exec >&-; sleep 1000",
+            "sleep 1000 & wait",
+        ] {
+            let why = run(sh(script), 5, Duration::from_millis(20)).unwrap_err();
+            assert_eq!(why, "it took more than 0 s", "{script}");
+        }
+    }
+
+    #[test]
+    fn what_a_hanging_tool_has_started_is_killed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pid = folder.path().join("pid");
+        let script = format!("sleep 1000 & echo $! >{}; wait", pid.display());
+        run(sh(&script), 5, Duration::from_secs(1)).unwrap_err();
+        let pid: i32 = std::fs::read_to_string(&pid)
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        let pid = Pid::from_raw(pid).expect("a process");
+        let is_there = || rustix::process::test_kill_process(pid).is_ok();
+        // It ends soon after the signal.
+        let until = Instant::now() + Duration::from_secs(20);
+        while is_there() && Instant::now() < until {
+            thread::sleep(PAUSE);
+        }
+        assert!(!is_there(), "it runs");
     }
 }
