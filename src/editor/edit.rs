@@ -5,8 +5,9 @@
 //! contents, and Neovim asks no question; the outcome of an edit is reported once, even after a
 //! panic.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 use nvim_oxi::mlua::{self, Function};
@@ -302,13 +303,19 @@ fn keep_views(views: &[(i32, usize)], edits: &[LineEdit]) -> mlua::Result<()> {
 /// Saves a buffer as `:write` does.
 ///
 /// A change on disk was merged before, so `!` keeps Neovim from asking about it; the other things
-/// that `!` overrules are refused here.
+/// that `!` overrules are refused here. A save hook may take long: the file is looked at again after
+/// the last one.
 fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
     let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
     let name: String = api("nvim_buf_get_name", buf).map_err(refused)?;
     let path = Path::new(&name);
     if acp_edge::paths::stamp(path) != stamp {
         return Err(SaveError::Stale);
+    }
+    // Neovim would create the file that the link names, which may be anywhere.
+    if stamp.is_none() && path.is_symlink() {
+        let why = "it is a link to a file that does not exist; create that file first";
+        return Err(SaveError::Refused(why.to_owned()));
     }
     if stamp.is_some() && acp_edge::paths::is_read_only(path) {
         let why = "the file is read-only; run `chmod u+w` on it if it shall change";
@@ -319,7 +326,25 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
         return Err(SaveError::Refused(why));
     }
     let bang = if is_renamed(buf) { "" } else { "!" };
-    buffer::run(buf, &format!("silent keepalt write{bang} ++p")).map_err(refused)?;
+    let is_stale = Rc::new(Cell::new(false));
+    let (file, found) = (path.to_owned(), Rc::clone(&is_stale));
+    let look_again = move || {
+        found.set(acp_edge::paths::stamp(&file) != stamp);
+        match found.get() {
+            true => Err(mlua::Error::runtime("the file has changed meanwhile")),
+            false => Ok(()),
+        }
+    };
+    let scope = Scope::Buffer(buf);
+    let last = autocmd::veto("last before a save", &["BufWritePre"], scope, look_again);
+    let last = last.map_err(refused)?;
+    let written = buffer::run(buf, &format!("silent keepalt write{bang} ++p"));
+    // A hook may have wiped out the buffer, and its autocommands.
+    autocmd::remove(last).unwrap_or_default();
+    match written {
+        Err(_) if is_stale.get() => return Err(SaveError::Stale),
+        written => written.map_err(refused)?,
+    }
     match nvim::buf_option::<bool>(buf, "modified") {
         Ok(false) => Ok(()),
         _ => Err(SaveError::Refused(

@@ -51,7 +51,9 @@ impl Held {
         again(|| {
             let (folder, name) = parts(path)?;
             let real = folder.canonicalize()?;
-            check(folder, &real, name, roots)?;
+            if folder != real && !is_within(&real.join(name), roots) {
+                return Err(Refusal::Outside);
+            }
             Ok(Self::new(open(&real)?, name, real, Vec::new()))
         })
     }
@@ -61,10 +63,26 @@ impl Held {
     /// # Errors
     /// It cannot be created, or leads out of `roots`.
     pub(super) fn make(path: &Path, roots: &[PathBuf]) -> Result<Self, Refusal> {
+        Self::make_where(path, |file, has_link| !has_link || is_within(file, roots))
+    }
+
+    /// Does the same for a path that a link leads to, which nobody has checked.
+    ///
+    /// # Errors
+    /// It cannot be created, or is outside of `roots`.
+    pub(super) fn make_within(path: &Path, roots: &[PathBuf]) -> Result<Self, Refusal> {
+        Self::make_where(path, |file, _| is_within(file, roots))
+    }
+
+    /// Opens the folder of the file at `path` if `may` allows the resolved path, which it gets with
+    /// whether a link led there.
+    fn make_where(path: &Path, may: impl Fn(&Path, bool) -> bool) -> Result<Self, Refusal> {
         again(|| {
             let (folder, name) = parts(path)?;
             let real = resolved(folder);
-            check(folder, &real, name, roots)?;
+            if !may(&real.join(name), folder != real) {
+                return Err(Refusal::Outside);
+            }
             let above = real.ancestors().find(|above| above.is_dir());
             let above = above.unwrap_or(Path::new("/"));
             let mut made = Self::new(open(above)?, name, real.clone(), Vec::new());
@@ -161,14 +179,9 @@ fn parts(path: &Path) -> Result<(&Path, &OsStr), Refusal> {
     parts.ok_or(Refusal::Folder)
 }
 
-/// Refuses a folder whose links lead out of the roots.
-fn check(folder: &Path, real: &Path, name: &OsStr, roots: &[PathBuf]) -> Result<(), Refusal> {
-    let file = real.join(name);
+fn is_within(file: &Path, roots: &[PathBuf]) -> bool {
     let mut roots = roots.iter();
-    match folder == real || roots.any(|root| file.starts_with(resolved(root))) {
-        true => Ok(()),
-        false => Err(Refusal::Outside),
-    }
+    roots.any(|root| file.starts_with(resolved(root)))
 }
 
 /// Opens a folder whose path has no links.

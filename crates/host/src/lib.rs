@@ -220,7 +220,7 @@ impl Host {
                 Some(agent) => agent.send(line),
                 None => self.say(
                     Level::Debug,
-                    &format!("{agent:?} is gone: not sent: {line}"),
+                    &format!("{agent:?} is gone: not sent: {}", pipes::shown(&line)),
                 ),
             },
             HostEffect::Shutdown { agent } => {

@@ -149,7 +149,7 @@ pub(super) async fn read_stdout(
 
 /// Returns a message as it may be logged: without log-in data, and without the environment and
 /// headers of MCP servers, which contain tokens.
-fn shown(line: &str) -> Cow<'_, str> {
+pub(super) fn shown(line: &str) -> Cow<'_, str> {
     let beginning = cut(line, LOGGED_BYTES);
     if beginning.contains(r#""method":"authenticate""#) {
         return "(a log-in)".into();

@@ -22,7 +22,7 @@ pub(super) enum Refusal {
     Unencodable(char, &'static str),
     /// Only Neovim can convert this encoding.
     ForeignEncoding,
-    /// A link above it leads out of the folders that may be changed.
+    /// A link leads out of the folders that may be changed.
     Outside,
     /// A folder above it was replaced by a link, again and again.
     Swapped,
@@ -82,9 +82,7 @@ impl Refusal {
             Refusal::ForeignEncoding => {
                 "only Neovim can write its encoding; open it in a buffer first".into()
             }
-            Refusal::Outside => {
-                "a link above it leads out of the session's folders; check that link".into()
-            }
+            Refusal::Outside => "a link leads out of the session's folders; check that link".into(),
             Refusal::Swapped => {
                 "a folder above it is replaced all the time; try again when that has ended".into()
             }

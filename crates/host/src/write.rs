@@ -143,6 +143,8 @@ pub(super) fn write(
     let target = follow(path).map_err(failed)?;
     let held = match over {
         Some(_) => Held::find(&target, roots),
+        // The core has found no file there, so it has not seen where the link leads.
+        None if target != path => Held::make_within(&target, roots),
         None => Held::make(&target, roots),
     };
     let held = match held {
@@ -153,25 +155,23 @@ pub(super) fn write(
         held => held.map_err(failed)?,
     };
     let file = held.file();
-    let written = own_stamp(&file).and_then(|stamp| match stamp == over {
-        true => write_bytes(&file, &bytes).map(|()| true),
-        false => Ok(false),
+    let is_still = || Ok(own_stamp(&file)? == over);
+    let written = is_still().and_then(|is_still_there| match is_still_there {
+        true => write_bytes(&file, &bytes, &is_still),
+        false => Ok(None),
     });
-    let done = match written {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(WriteError::Stale),
-        Err(refusal) => Err(WriteError::Failed(
-            held.named(&refusal.words(path, "written")),
-        )),
+    let error = match written {
+        Ok(Some(stamp)) => return Ok(Some(stamp)),
+        Ok(None) => WriteError::Stale,
+        Err(refusal) => WriteError::Failed(held.named(&refusal.words(path, "written"))),
     };
-    match done {
-        Ok(()) => Ok(acp_edge::paths::stamp(&file)),
-        Err(error) => {
-            held.undo();
-            Err(error)
-        }
-    }
+    held.undo();
+    Err(error)
 }
+
+/// Returns whether the file to be replaced is still the one that was looked at. It is called right
+/// before the new content takes its place, because it may take long to write that.
+type IsStill<'a> = &'a dyn Fn() -> Result<bool, Refusal>;
 
 /// Returns the stamp of a file that is no link; `None` if it does not exist.
 fn own_stamp(file: &Path) -> Result<Option<Stamp>, Refusal> {
@@ -192,14 +192,21 @@ pub(super) fn encode(text: &Text, format: Format) -> Result<Vec<u8>, Refusal> {
     })
 }
 
-fn write_bytes(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+/// Creates or replaces a file; returns its stamp, or `None` if another one is there by then.
+fn write_bytes(
+    target: &Path,
+    bytes: &[u8],
+    is_still: IsStill<'_>,
+) -> Result<Option<Stamp>, Refusal> {
     match fs::symlink_metadata(target) {
         Ok(meta) => {
             Refusal::check(&meta)?;
             check_writable(target, &meta)?;
-            replace(target, &meta, bytes)
+            replace(target, &meta, bytes, is_still)
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => create(target, bytes, 0o666),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create(target, bytes, 0o666, is_still)
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -229,33 +236,54 @@ pub(super) fn check_writable(path: &Path, meta: &Metadata) -> Result<(), Refusal
     rustix::fs::access(path, Access::WRITE_OK).map_err(|errno| io::Error::from(errno).into())
 }
 
-/// Creates a file.
+/// Creates a file; returns its stamp, or `None` if another one is there by then.
 ///
 /// The system subtracts the umask, or applies the folder's default access list.
-pub(super) fn create(target: &Path, bytes: &[u8], mode: u32) -> Result<(), Refusal> {
+pub(super) fn create(
+    target: &Path,
+    bytes: &[u8],
+    mode: u32,
+    is_still: IsStill<'_>,
+) -> Result<Option<Stamp>, Refusal> {
     let folder = folder(target);
-    let (temp, _) = temp_file(folder, ENDING, bytes, mode)?;
+    let (temp, file) = temp_file(folder, ENDING, bytes, mode)?;
+    if !is_still()? {
+        return Ok(None);
+    }
+    // Another program may write to it once it is in its place.
+    let stamp = acp_edge::paths::stamp_of(&file.metadata()?);
     temp.replace(target)?;
     sync_folder(folder);
-    Ok(())
+    Ok(Some(stamp))
 }
 
-/// Replaces a regular file.
-pub(super) fn replace(target: &Path, meta: &Metadata, bytes: &[u8]) -> Result<(), Refusal> {
+/// Replaces a regular file; returns its stamp, or `None` if another one is there by then.
+pub(super) fn replace(
+    target: &Path,
+    meta: &Metadata,
+    bytes: &[u8],
+    is_still: IsStill<'_>,
+) -> Result<Option<Stamp>, Refusal> {
     if meta.nlink() > 1 {
-        return overwrite(target, bytes);
+        return overwrite(target, bytes, is_still);
     }
     let folder = folder(target);
     let (temp, file) = temp_file(folder, ENDING, bytes, 0o600)?;
     keep_attributes(&file, target);
     keep_owner_and_mode(&file, meta)?;
+    if !is_still()? {
+        return Ok(None);
+    }
+    let stamp = acp_edge::paths::stamp_of(&file.metadata()?);
     match temp.replace(target) {
         Ok(()) => {
             sync_folder(folder);
-            Ok(())
+            Ok(Some(stamp))
         }
         Err(error) => match error.kind() {
-            io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => overwrite(target, bytes),
+            io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => {
+                overwrite(target, bytes, is_still)
+            }
             _ => Err(error.into()),
         },
     }
@@ -321,7 +349,7 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
 ///
 /// A copy of the old content is kept beside it until the new content is on disk. If writing fails,
 /// the old content is restored; if that fails too, the copy stays and the error names it.
-fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+fn overwrite(target: &Path, bytes: &[u8], is_still: IsStill<'_>) -> Result<Option<Stamp>, Refusal> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(target, flags, Mode::empty()).map_err(io::Error::from)?;
     let mut file = File::from(file);
@@ -329,8 +357,11 @@ fn overwrite(target: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let mut old = Vec::new();
     io::Read::read_to_end(&mut file, &mut old)?;
     let (copy, _) = temp_file(folder(target), COPY, &old, 0o600)?;
+    if !is_still()? {
+        return Ok(None);
+    }
     let Err(error) = put(&mut file, bytes) else {
-        return Ok(());
+        return Ok(Some(acp_edge::paths::stamp_of(&file.metadata()?)));
     };
     if put(&mut file, &old).is_err() {
         return Err(keep_copy(copy, &error).into());
@@ -364,5 +395,51 @@ fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str() != OsStr::new("") => folder,
         _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another program writes while the new content of a file is being written, which `is_linked`
+    /// under two names, or is not there before.
+    #[track_caller]
+    fn check_another_wins(before: Option<&str>, is_linked: bool) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        if let Some(before) = before {
+            fs::write(&path, before).expect("a file");
+        }
+        if is_linked {
+            fs::hard_link(&path, folder.path().join("b")).expect("a link");
+        }
+        let over = own_stamp(&path).expect("a stamp");
+        let is_still = || {
+            fs::write(&path, "another's")?;
+            Ok(own_stamp(&path)? == over)
+        };
+        let written = write_bytes(&path, b"ours", &is_still).expect("it can be written");
+        assert_eq!(written, None);
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "another's");
+        let files = fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(files, if is_linked { 2 } else { 1 });
+    }
+
+    #[test]
+    fn what_another_program_writes_meanwhile_stays() {
+        check_another_wins(None, false);
+        check_another_wins(Some("before"), false);
+        check_another_wins(Some("before"), true);
+    }
+
+    #[test]
+    fn the_stamp_is_that_of_the_content() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        for content in [&b"one"[..], b"two and more"] {
+            let written = write_bytes(&path, content, &|| Ok(true)).expect("it can be written");
+            assert_eq!(written, own_stamp(&path).expect("a stamp"));
+        }
     }
 }

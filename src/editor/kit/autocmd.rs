@@ -53,6 +53,18 @@ pub fn on(
     create(events, scope, false, callback)
 }
 
+/// Creates an autocommand as [`on`] does, whose error is raised: it stops a command that Neovim runs
+/// for an API call, or in another |:try|.
+pub fn veto(
+    place: &'static str,
+    events: &[&str],
+    scope: Scope<'_>,
+    body: impl Fn() -> mlua::Result<()> + 'static,
+) -> mlua::Result<i32> {
+    let callback = guard::function(place, move |_: Table| body())?;
+    create(events, scope, false, callback)
+}
+
 /// Removes the autocommand with this id.
 pub fn remove(id: i32) -> mlua::Result<()> {
     api("nvim_del_autocmd", id)

@@ -326,6 +326,29 @@ fn an_empty_file_is_filled_and_a_full_one_emptied() {
 }
 
 #[test]
+fn a_rejected_mode_of_a_linked_file_leaves_the_link() {
+    let project = Project::new().file("real.txt", "one\n");
+    symlink("real.txt", project.path("link.txt")).expect("the link can be made");
+    let door = Door::of(project, "", "chmod 755 real.txt");
+    let nvim = &door.nvim;
+    let mode = || {
+        let meta = std::fs::metadata(nvim.project.path("real.txt")).expect("it is there");
+        meta.permissions().mode() & 0o777
+    };
+    let before = mode();
+    nvim.cmd("edit link.txt");
+    turn(nvim);
+    nvim.wait("the mode in the review", || {
+        nvim.lua("return require('acp').status().review.files", ()) == 1
+    });
+    nvim.cmd("Acp reject all");
+    nvim.wait("the old mode", || mode() == before);
+    assert!(nvim.project.path("link.txt").is_symlink());
+    check_bytes(nvim, "real.txt", "one\n");
+    door.nvim.quit();
+}
+
+#[test]
 fn a_buffer_of_a_symbolic_link_follows_the_target() {
     let project = Project::new().file("real.txt", "one\ntwo\n");
     symlink("real.txt", project.path("link.txt")).expect("the link can be made");

@@ -92,6 +92,11 @@ fn files_outside_the_folders_are_refused() {
         .expect("the link can be made");
     std::os::unix::fs::symlink("../home/secret.txt", project.path("link.txt"))
         .expect("the link can be made");
+    std::os::unix::fs::symlink(
+        project.root().join("home/created.txt"),
+        project.path("dangling"),
+    )
+    .expect("the link can be made");
     let outside = project.root().join("home/secret.txt");
     let outside = outside.to_string_lossy();
     let refused = "allowed_dirs";
@@ -104,6 +109,7 @@ fn files_outside_the_folders_are_refused() {
         .reads_in_vain("link.txt", json!({}), -32602, refused)
         .writes_in_vain("way-out/new/none.txt", "", -32602, refused)
         .writes_in_vain("link.txt", "", -32602, refused)
+        .writes_in_vain("dangling", "", -32603, "leads out")
         .writes_in_vain(&outside, "", -32602, refused)
         .reads("none/../a.txt", "a\n");
     let nvim = start(project.agent("agent", &script.done()), "");
@@ -113,7 +119,9 @@ fn files_outside_the_folders_are_refused() {
         std::fs::read_to_string(secret).expect("it is there"),
         "secret\n"
     );
-    assert!(!nvim.project.root().join("home/new").exists());
+    for created in ["home/new", "home/created.txt"] {
+        assert!(!nvim.project.root().join(created).exists(), "{created}");
+    }
     nvim.quit();
 }
 

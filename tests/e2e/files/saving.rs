@@ -294,3 +294,20 @@ fn a_buffer_whose_folder_is_gone_keeps_the_text_and_says_so() {
     wait_hunks(&nvim, json!([[0, ["one"], ["two"], "pending"]]));
     nvim.quit();
 }
+
+#[test]
+fn what_is_written_while_the_save_hooks_run_is_not_overwritten() {
+    let hook = "autocmd BufWritePre a.txt ++once call writefile(g:theirs, 'a.txt')";
+    let project = Project::new()
+        .file("a.txt", "one\ntwo\nthree\nfour\nfive\n")
+        .before("let theirs = ['ONE', 'two', 'three', 'four', 'five']")
+        .before(hook);
+    let script = Script::new()
+        .reads("a.txt", "one\ntwo\nthree\nfour\nfive\n")
+        .writes("a.txt", "one\ntwo\nthree\nFOUR\nfive\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    last_turn(&nvim);
+    wait_lines(&nvim, &["ONE", "two", "three", "FOUR", "five"]);
+    check_bytes(&nvim, "a.txt", "ONE\ntwo\nthree\nFOUR\nfive\n");
+    nvim.quit();
+}

@@ -9,6 +9,7 @@ mod image;
 pub(super) mod prompts;
 mod tool;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum size of the diff attached to a prompt.
 const MAX_DIFF: usize = 512 << 10;
+
+/// Maximum size of the names of the filters that git knows.
+const MAX_CONFIG: usize = 64 << 10;
 
 /// Reads an image from a file, or from the clipboard.
 pub(super) fn image(token: Token<reply::ImageRead>, path: Option<PathBuf>, kit: &Kit) {
@@ -71,19 +75,35 @@ pub(super) fn diff(token: Token<reply::DiffRead>, folder: PathBuf, kit: &Kit) {
 }
 
 /// Disables everything that git would run on the user's behalf: pager, external diff, text
-/// conversion, file monitor.
+/// conversion, file monitor, and the filters of the configuration.
 fn git_diff(folder: &Path, environment: &Environment) -> Result<String, String> {
-    let Some(mut git) = command::tool("git", folder, environment) else {
+    let git = || {
+        let mut git = command::tool("git", folder, environment)?;
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+            git.env_remove(name);
+        }
+        git.args([
+            "--no-optional-locks",
+            "--no-pager",
+            "-c",
+            "core.fsmonitor=false",
+        ]);
+        Some(git)
+    };
+    let (Some(mut config), Some(mut diff)) = (git(), git()) else {
         return Err("`git` was not found: `@diff` needs it on your PATH.".into());
     };
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
-        git.env_remove(name);
-    }
-    git.args(["--no-optional-locks", "--no-pager"])
-        .args(["-c", "core.fsmonitor=false", "diff", "--no-color"])
-        .args(["--no-ext-diff", "--no-textconv", "--relative", "HEAD"]);
-    let run = tool::run(git, MAX_DIFF, PATIENCE);
-    let output = run.map_err(|why| format!("`git diff` failed: {why}."))?;
+    let failed = |why: String| format!("`git diff` failed: {why}.");
+    config.args(["config", "-z", "--name-only", "--get-regexp", r"^filter\."]);
+    let filters = tool::run(config, MAX_CONFIG, PATIENCE).map_err(failed)?;
+    let filters = match filters.is_cut {
+        true => return Err(failed("the repository configures too many filters".into())),
+        false => String::from_utf8_lossy(&filters.bytes).into_owned(),
+    };
+    diff.args(without_filters(&filters).map_err(failed)?)
+        .args(["diff", "--no-color", "--no-ext-diff", "--no-textconv"])
+        .args(["--relative", "HEAD"]);
+    let output = tool::run(diff, MAX_DIFF, PATIENCE).map_err(failed)?;
     if !output.is_success {
         let folder = folder.display();
         return Err(format!(
@@ -96,4 +116,50 @@ fn git_diff(folder: &Path, environment: &Environment) -> Result<String, String> 
         text.push_str("… (the rest was cut)\n");
     }
     Ok(text)
+}
+
+/// Returns git's options that disable filters, given by the names of their settings, each with a NUL.
+///
+/// # Errors
+/// A filter cannot be disabled; a clause to complete a sentence.
+fn without_filters(settings: &str) -> Result<Vec<String>, String> {
+    let drivers = settings.split('\0').filter_map(|setting| {
+        let (driver, _) = setting.rsplit_once('.')?;
+        driver.strip_prefix("filter.")
+    });
+    let drivers: BTreeSet<&str> = drivers.collect();
+    let mut options = Vec::new();
+    for driver in drivers {
+        // The first one ends the name of a setting on the command line.
+        if driver.contains('=') {
+            return Err(format!("the filter `{driver}` cannot be left out"));
+        }
+        for setting in ["clean=", "process=", "required=false"] {
+            options.extend(["-c".to_owned(), format!("filter.{driver}.{setting}")]);
+        }
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_disabled_by_name() {
+        let options = without_filters("filter.lfs.clean\0filter.lfs.smudge\0filter.a.b.clean\0");
+        let want = [
+            "filter.a.b.clean=",
+            "filter.a.b.process=",
+            "filter.a.b.required=false",
+            "filter.lfs.clean=",
+            "filter.lfs.process=",
+            "filter.lfs.required=false",
+        ];
+        let options = options.expect("they can be");
+        let given: Vec<&String> = options.iter().filter(|option| *option != "-c").collect();
+        assert_eq!(given, want);
+        assert_eq!(without_filters(""), Ok(vec![]));
+        assert!(without_filters("filter.a=b.clean\0").is_err());
+    }
 }

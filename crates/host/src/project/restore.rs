@@ -131,12 +131,12 @@ fn content(path: &Path, bytes: Option<&[u8]>, mode: Option<u32>) -> Result<(), R
             }
             let same = || fs::read(path).is_ok_and(|there| there == bytes);
             if meta.len() != bytes.len() as u64 || !same() {
-                write::replace(path, &meta, bytes)?;
+                write::replace(path, &meta, bytes, &|| Ok(true))?;
             }
         }
         (Some(bytes), here) => {
             make_way(path, here.as_ref())?;
-            write::create(path, bytes, mode.unwrap_or(0o666) & 0o777)?;
+            write::create(path, bytes, mode.unwrap_or(0o666) & 0o777, &|| Ok(true))?;
         }
     }
     match mode {

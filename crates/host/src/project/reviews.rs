@@ -74,6 +74,8 @@ struct Own {
     reviews: BTreeMap<PathBuf, Record>,
     /// What the user saved while turns ran.
     saved: Vec<Stamp>,
+    /// The file lacks some of it, because it could not be written.
+    is_unwritten: bool,
 }
 
 /// The reviews of Neovims that have ended; other Neovims cannot take them over at the same time.
@@ -136,13 +138,13 @@ impl Keeper {
         self.store.limits.keep_after.saturating_sub(past)
     }
 
-    /// Writes the queued changes.
+    /// Writes the queued changes, and those that could not be written before.
     ///
     /// # Errors
     /// A sentence; the earlier file is unchanged in that case.
     pub(super) fn flush(&self) -> Result<(), String> {
         let mut own = lock(&self.own);
-        match self.take_noted(&mut own) {
+        match self.take_noted(&mut own) || own.is_unwritten {
             true => self.write(&mut own),
             false => Ok(()),
         }
@@ -354,6 +356,7 @@ impl Keeper {
     /// Writes this Neovim's reviews, replacing the earlier file; removes the file if there are
     /// none.
     fn write(&self, own: &mut Own) -> Result<(), String> {
+        own.is_unwritten = true;
         let path = self.begun(own)?.reviews();
         let written = match own.reviews.is_empty() && own.saved.is_empty() {
             true => match fs::remove_file(&path) {
@@ -369,6 +372,7 @@ impl Keeper {
             }
         };
         *lock(&self.written) = Some(Instant::now());
+        own.is_unwritten = written.is_err();
         written.map_err(|error| self.words(&error))
     }
 
@@ -683,6 +687,34 @@ mod tests {
         check(ab(), review(text("b\n"), None), text("a\n"), None);
         check(review(text("a\n"), None), bc(), text("a\n"), Some("c\n"));
         check(review(lost(), Some("b\n")), bc(), lost(), Some("c\n"));
+    }
+
+    #[test]
+    fn a_review_that_could_not_be_written_is_written_before_the_turn_is_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = || {
+            Arc::new(Store::new(
+                folder.path(),
+                crate::project::limits::Limits::default(),
+            ))
+        };
+        let keeper = Keeper::new(Path::new("/p"), store());
+        keeper
+            .turns_run(&folder.path().join("0.manifest"))
+            .expect("a turn");
+        let path = keeper.lease().expect("a lease").reviews();
+        fs::create_dir(&path).expect("a folder in its place");
+        keeper.note(vec![review(text("a\n"), Some("b\n"))], vec![], None);
+        keeper.flush().expect_err("it cannot be written");
+        keeper.turns_are_over().expect_err("it cannot be written");
+        fs::remove_dir(&path).expect("it is empty");
+        keeper.turns_are_over().expect("it can be written");
+        drop(keeper);
+        let left = Keeper::new(Path::new("/p"), store())
+            .left()
+            .expect("it can be read");
+        let records = left.ended.iter().map(|(_, stored)| stored.records.len());
+        assert_eq!(records.sum::<usize>(), 1);
     }
 
     #[cfg(target_os = "linux")]

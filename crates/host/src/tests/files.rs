@@ -193,6 +193,25 @@ fn a_write_keeps_the_mode_and_follows_links() {
 }
 
 #[test]
+fn a_link_to_a_file_to_come_must_stay_within_the_folders() {
+    let run = Run::new();
+    let outside = tempfile::tempdir().expect("a folder");
+    let outside = outside.path().canonicalize().expect("it is there");
+    symlink(outside.join("new/file"), run.path("dangling")).expect("a link");
+    let roots = run.path("dangling").parent().map(Path::to_owned);
+    run.host.run(HostEffect::WriteDisk {
+        roots: roots.into_iter().collect(),
+        token: WRITTEN,
+        path: run.path("dangling"),
+        over: None,
+        text: Text::from_text("created"),
+        format: Format::default(),
+    });
+    run.written().expect_err("it is refused");
+    assert_eq!(fs::read_dir(&outside).expect("a folder").count(), 0);
+}
+
+#[test]
 fn a_write_keeps_extended_attributes() {
     let run = Run::new();
     run.file("file", b"old\n", 0o644);

@@ -1,6 +1,6 @@
 //! Git's versions of the files under review are reported once, and again when they change.
 
-use acp_core::event::ProjectEvent;
+use acp_core::event::{ConversationEvent, ProjectEvent};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -383,6 +383,7 @@ fn nothing_in_the_repository_changes_and_nothing_runs() {
         ("core.pager", program),
         ("filter.x.clean", program),
         ("filter.x.smudge", program),
+        ("filter.x.process", program),
         ("diff.x.textconv", program),
         ("diff.external", program),
         ("core.untrackedCache", "true"),
@@ -403,6 +404,17 @@ fn nothing_in_the_repository_changes_and_nothing_runs() {
     repo.review(&["a", ".gitattributes", "none"]);
     assert_eq!(repo.told().len(), 3);
     repo.check_silence(3, || repo.review(&["a", ".gitattributes", "none"]));
+    let folder = repo.root.clone();
+    repo.run.host.run(HostEffect::Diff {
+        token: Token::new(9),
+        folder,
+    });
+    let diff = loop {
+        if let Event::Conversation(ConversationEvent::DiffRead { result, .. }) = repo.run.next() {
+            break result;
+        }
+    };
+    assert_eq!(diff.as_deref(), Ok(""));
     assert!(
         before == everything(&repo.root.join(".git")),
         ".git has changed"

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::intent::{Intent, Operation};
 use super::lane::LaneId;
-use super::plan::{FileNow, Landing, Next, Opens, Outcome, Plan};
+use super::plan::{Change, FileNow, Landing, Next, Opens, Outcome, Plan};
 use super::{Author, MAX_TRIES, failure};
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
@@ -15,6 +15,7 @@ use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
+use crate::spine::project::Body;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
 
@@ -144,7 +145,8 @@ impl Workspace {
             Plan::Disk(change, landing) => {
                 let token = self.jobs.writes.add(lane);
                 let roots = self.roots_of(&op.intent);
-                fx.push(change.into_effect(token, op.path.clone(), roots));
+                let path = self.place_of(&op.path, &change);
+                fx.push(change.into_effect(token, path, roots));
                 self.fileops.waits(lane, op, Some(landing), None);
             }
             Plan::Again => self.replan(lane, op, None, fx),
@@ -163,6 +165,15 @@ impl Workspace {
             Intent::Write(write) => self.roots_of_session(write.session),
             _ => self.all_roots(),
         }
+    }
+
+    /// Returns the path of a change of the disk. A restore and a deletion follow no link.
+    fn place_of(&self, path: &Path, change: &Change) -> PathBuf {
+        let place = match (change, self.reviews.get(path)) {
+            (Change::Restore(state), Some(review)) => review.place_of(state),
+            _ => None,
+        };
+        place.unwrap_or(path).to_owned()
     }
 
     fn open_review(&mut self, opens: Option<Box<Opens>>) {
@@ -220,7 +231,7 @@ impl Workspace {
             }
             Err(why) => match &op.intent {
                 Intent::TakeIn(change) => self.told_for(change).ok_or(why.into_words()),
-                _ => Err(why.into_words()),
+                _ => self.known_whole(&op).ok_or_else(|| why.into_words()),
             },
         };
         match disk {
@@ -248,6 +259,19 @@ impl Workspace {
             }
         }
         self.run_lane(lane, fx);
+    }
+
+    /// Returns the file of a decision that is about all of it and needs no text, although it cannot be
+    /// read.
+    fn known_whole(&self, op: &Operation) -> Option<DiskFile> {
+        let is_decision = matches!(op.intent, Intent::Decide(_) | Intent::Shift(_));
+        let review = self.reviews.get(&op.path).filter(|_| is_decision)?;
+        let is_whole = matches!(review.now.body, Body::Bytes { .. } | Body::Link(_));
+        is_whole.then(|| DiskFile {
+            real: review.real.clone(),
+            content: None,
+            stamp: review.now.stamp,
+        })
     }
 
     /// Continues an operation when the editor has made or refused its edit.

@@ -119,6 +119,14 @@ impl FileReview {
         self.origin.is_text() && self.now.link().is_some()
     }
 
+    /// Returns where a state of the file is restored, if not under its name: a link to the file stays
+    /// one.
+    pub fn place_of(&self, state: &FileState) -> Option<&Path> {
+        let all = [&self.origin, &self.now, state];
+        let is_about_link = all.iter().any(|state| state.link().is_some());
+        (!is_about_link).then_some(&*self.real)
+    }
+
     /// Returns whether the whole text is pending, and nothing was there before.
     fn is_all_pending(&self) -> bool {
         self.ledger.base().is_empty() && !self.ledger.hunks().is_empty()

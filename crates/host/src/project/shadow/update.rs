@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::{Looked, Reporting, Shadow};
 use crate::project::compare::{differences, is_same};
 use crate::project::gaps::UnseenBefore;
-use crate::project::manifest::{Entry, What};
+use crate::project::manifest::{Entry, Stat, What};
 use crate::project::reading::{Need, Wanted, read_all};
 use crate::project::rules::{Rules, Sources};
 use crate::project::scan::{Access, FoundFile, PathKind, RealFolders, Scan, path_kind};
@@ -233,14 +233,14 @@ impl Shadow {
         gone: &[PathBuf],
         was_there: &UnseenBefore,
     ) {
+        let gone = gone.iter().filter_map(|path| self.entries.get(path));
+        let gone: HashMap<u64, Stat> = gone.map(|entry| (entry.stat.inode, entry.stat)).collect();
         for (path, seen) in found {
-            let is_moved = |from: &PathBuf| {
-                let known = self.entries.get(from);
-                known.is_some_and(|known| known.stat.same_file(&seen.stat))
-            };
+            let from = gone.get(&seen.stat.inode);
+            let is_moved = from.is_some_and(|from| from.same_file(&seen.stat));
             let is_unseen = !self.entries.contains_key(path)
                 && was_there.held_earlier(path, &seen.stat)
-                && !gone.iter().any(is_moved);
+                && !is_moved;
             if is_unseen {
                 let known = Entry {
                     stat: seen.stat,
