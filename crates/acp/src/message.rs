@@ -236,6 +236,8 @@ pub enum Update {
     SubAgent(SubAgentPatch),
     /// A message from one session to another.
     SessionMessage(SessionMessage),
+    /// More text of such a message.
+    SessionMessageChunk { id: String, content: Content },
     /// An update of an unknown kind, kept and shown in full.
     Unknown { kind: String, raw: Value },
 }
@@ -254,14 +256,15 @@ pub struct CompactionPatch {
     pub id: String,
     pub status: Option<CompactionStatus>,
     pub summary: Option<Summary>,
-    pub error: Option<String>,
+    /// `Some(None)` clears it.
+    pub error: Option<Option<String>>,
 }
 
 /// The summary that replaces the compacted part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Summary {
-    /// The complete summary; `None` clears it.
-    Whole(Option<Content>),
+    /// The complete summary; an empty one clears it.
+    Whole(Vec<Content>),
     More(Content),
 }
 
@@ -305,7 +308,8 @@ pub struct SessionMessage {
     pub id: Option<String>,
     pub sender: Option<SessionId>,
     pub recipient: Option<SessionId>,
-    pub content: Vec<Content>,
+    /// `None` leaves it as it is.
+    pub content: Option<Vec<Content>>,
 }
 
 /// Who a chunk of text is from.

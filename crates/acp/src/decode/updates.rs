@@ -46,6 +46,7 @@ pub fn update(raw: &RawValue) -> Update {
         "compaction_summary_chunk" => compaction_summary(raw),
         "subagent_update" => sub_agent(raw),
         "session_message" => session_message(raw),
+        "session_message_chunk" => session_message_chunk(raw),
         _ => None,
     };
     update.unwrap_or_else(|| Update::Unknown {
@@ -250,8 +251,14 @@ fn compaction(raw: &RawValue) -> Option<Update> {
     Some(Update::Compaction(CompactionPatch {
         id: raw::text(id?)?,
         status,
-        summary: summary.map(|raw| Summary::Whole((!is_null(raw)).then(|| content::block(raw)))),
-        error: error.and_then(raw::text),
+        summary: summary.map(|raw| {
+            Summary::Whole(match raw::list(raw) {
+                Some(items) => items.into_iter().map(content::block).collect(),
+                None if is_null(raw) => Vec::new(),
+                None => vec![content::block(raw)],
+            })
+        }),
+        error: error.map(raw::text),
     }))
 }
 
@@ -310,13 +317,22 @@ fn session_message(raw: &RawValue) -> Option<Update> {
         "content",
     ];
     let [id, sender, recipient, content] = raw::fields(raw.get(), names)?;
-    let content = raw::list(content?)?.into_iter().map(content::block);
+    let blocks = |raw| Some(raw::list(raw)?.into_iter().map(content::block).collect());
+    id.or(content)?;
     Some(Update::SessionMessage(SessionMessage {
         id: id.and_then(raw::text),
         sender: sender.and_then(session_id),
         recipient: recipient.and_then(session_id),
-        content: content.collect(),
+        content: content.and_then(blocks),
     }))
+}
+
+fn session_message_chunk(raw: &RawValue) -> Option<Update> {
+    let [id, content] = raw::fields(raw.get(), ["messageId", "content"])?;
+    Some(Update::SessionMessageChunk {
+        id: raw::text(id?)?,
+        content: content::block(content?),
+    })
 }
 
 fn session_id(raw: &RawValue) -> Option<SessionId> {

@@ -327,7 +327,7 @@ fn compaction_updates_are_read_field_by_field() {
     let check = |more: &str, status, summary, error: Option<&str>| {
         let kind = "compaction_update";
         let json = format!(r#"{{"sessionUpdate":"{kind}","compactionId":"c"{more}}}"#);
-        let error = error.map(str::to_owned);
+        let error = error.map(|why| Some(why.to_owned()).filter(|why| !why.is_empty()));
         let id = "c".to_owned();
         let patch = CompactionPatch {
             id,
@@ -346,14 +346,14 @@ fn compaction_updates_are_read_field_by_field() {
     check(
         r#","status":"failed","error":"why","summary":null"#,
         Some(CompactionStatus::Failed),
-        Some(Summary::Whole(None)),
+        Some(Summary::Whole(vec![])),
         Some("why"),
     );
     check(
-        r#","status":"_late","summary":[{"type":"text","text":"s"}]"#,
+        r#","status":"_late","error":null,"summary":[{"type":"text","text":"s"},{"type":"text","text":"t"}]"#,
         Some(CompactionStatus::Unknown("_late".to_owned())),
-        Some(Summary::Whole(Some(text("s")))),
-        None,
+        Some(Summary::Whole(vec![text("s"), text("t")])),
+        Some(""),
     );
     let chunk = r#"{"sessionUpdate":"compaction_summary_chunk","compactionId":1,"content":{"type":"text","text":"s"}}"#;
     let patch = CompactionPatch {
@@ -467,9 +467,29 @@ fn a_message_between_sessions_names_both() {
             id: Some("m".into()),
             sender: id("s"),
             recipient: id("c"),
-            content: vec![Content::Text("hi".into())],
+            content: Some(vec![Content::Text("hi".into())]),
         })
     );
-    let empty = update(r#"{"sessionUpdate":"session_message","messageId":"m"}"#);
-    assert!(matches!(empty, Update::Unknown { .. }), "{empty:?}");
+    assert_eq!(
+        update(r#"{"sessionUpdate":"session_message","messageId":"m"}"#),
+        Update::SessionMessage(SessionMessage {
+            id: Some("m".into()),
+            sender: None,
+            recipient: None,
+            content: None,
+        })
+    );
+    assert_eq!(
+        update(
+            r#"{"sessionUpdate":"session_message_chunk","messageId":"m","content":{"type":"text","text":"hi"}}"#
+        ),
+        Update::SessionMessageChunk {
+            id: "m".into(),
+            content: Content::Text("hi".into()),
+        }
+    );
+    for nameless in ["session_message", "session_message_chunk"] {
+        let nameless = update(&format!(r#"{{"sessionUpdate":"{nameless}"}}"#));
+        assert!(matches!(nameless, Update::Unknown { .. }), "{nameless:?}");
+    }
 }

@@ -33,11 +33,14 @@ impl Compactions {
             error: None,
         });
         compaction.status = patch.status.unwrap_or_else(|| compaction.status.clone());
-        compaction.error = patch.error.or(compaction.error.take());
+        if let Some(error) = patch.error {
+            compaction.error = error;
+        }
         match patch.summary {
             None => {}
-            Some(Summary::Whole(content)) => {
-                compaction.summary = content.as_ref().map(content_markdown).unwrap_or_default();
+            Some(Summary::Whole(blocks)) => {
+                let texts: Vec<String> = blocks.iter().map(content_markdown).collect();
+                compaction.summary = texts.join("\n\n");
             }
             Some(Summary::More(content)) => {
                 compaction.summary.push_str(&content_markdown(&content))

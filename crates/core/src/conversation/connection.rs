@@ -28,8 +28,17 @@ impl Conversation {
         let session = self.sessions.get_mut(&key)?;
         session.options.begin();
         session.queue.hold(false);
-        let is_it =
-            |agent: &Agent| agent.spec == session.spec && agent.state != AgentState::Leaving;
+        // What it still says of a session that was closed while it opened would be taken for the new
+        // request's.
+        let is_left = |agent: &Agent| {
+            let mut pending = agent.pending.values();
+            session.id.as_ref().is_some_and(|id| {
+                pending.any(|call| matches!(call, Call::Orphan(_, Some(left)) if left == id))
+            })
+        };
+        let is_it = |agent: &Agent| {
+            agent.spec == session.spec && agent.state != AgentState::Leaving && !is_left(agent)
+        };
         let mut running = self.agents.iter().filter(|_| !session.is_alone);
         if let Some((agent, running)) = running.find(|(_, agent)| is_it(agent)) {
             session.agent = Some(*agent);

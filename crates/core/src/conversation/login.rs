@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::conversation::Conversation;
 use crate::conversation::agent::Call;
@@ -64,7 +64,19 @@ pub struct Login {
     /// not notice, so it is restarted once.
     is_done_beside: bool,
     /// The prompt in flight: if the agent refuses it, it returns to the queue.
-    sent: Option<Box<Prompt>>,
+    sent: Option<Box<Sent>>,
+    /// The report that was sent with a refused prompt.
+    report: Option<String>,
+}
+
+/// A prompt that was sent, with what is sent only once.
+#[derive(Debug)]
+struct Sent {
+    prompt: Prompt,
+    /// The report of rejected changes.
+    report: Option<String>,
+    /// The conversation that the agent does not have.
+    has_past: bool,
 }
 
 impl Login {
@@ -79,8 +91,11 @@ impl Session {
     /// Records that the agent requires a log-in: the prompt in flight returns to the queue. Returns
     /// whether the user has just logged in outside the process.
     pub(crate) fn require_login(&mut self) -> bool {
-        if let Some(prompt) = self.login.sent.take() {
-            self.queue.push_front(*prompt);
+        if let Some(sent) = self.login.sent.take() {
+            self.queue.push_front(sent.prompt);
+            self.login.report = sent.report;
+            self.history.is_to_be_told |= sent.has_past;
+            self.opening.is_not_used();
         }
         self.login.is_needed = true;
         if !self.opening.is_open() {
@@ -105,12 +120,18 @@ impl Session {
         self.opening.is_open()
     }
 
-    /// Keeps the outgoing prompt, with its one-time context, while the agent may still refuse it.
-    pub(crate) fn keep_outgoing(&mut self, prompt: &Prompt, along: Option<&str>) {
-        let mut prompt = prompt.clone();
-        let along = along.map(|text| json!({ "type": "text", "text": text }));
-        prompt.blocks.extend(along);
-        self.login.sent = Some(Box::new(prompt));
+    /// Keeps the outgoing prompt, with what is sent only once, while the agent may still refuse it.
+    pub(crate) fn keep_outgoing(&mut self, prompt: &Prompt, report: Option<&str>, has_past: bool) {
+        self.login.sent = Some(Box::new(Sent {
+            prompt: prompt.clone(),
+            report: report.map(str::to_owned),
+            has_past,
+        }));
+    }
+
+    /// Takes the report that was sent with a refused prompt.
+    pub(crate) fn take_refused_report(&mut self) -> Option<String> {
+        self.login.report.take()
     }
 
     /// Drops the outgoing prompt: the agent has accepted it.

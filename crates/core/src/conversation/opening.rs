@@ -5,13 +5,14 @@
 //! arrived, and triggers no actions.
 
 use crate::conversation::Conversation;
+use crate::conversation::compaction::Compactions;
 use crate::conversation::replay::Replay;
 use crate::conversation::session::Session;
 use crate::spine::effect::Level;
 use crate::spine::event::Origin;
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::SessionAbilities;
-use acp::{RpcError, SessionId, Update, rpc};
+use acp::{RpcError, SessionId, ToolCallId, Update, rpc};
 
 /// The state of a session with its agent.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Opening {
     stage: OpeningStage,
     /// The session has content that the agent might resume.
     has_past: bool,
+    /// It had some before the last prompt was sent.
+    had_past: bool,
     /// The agent could not resume it.
     is_refused: bool,
 }
@@ -68,7 +71,12 @@ impl Opening {
 
     /// Records that a prompt is sent: the session has content to resume from now on.
     pub fn is_used(&mut self) {
-        self.has_past = true;
+        self.had_past = std::mem::replace(&mut self.has_past, true);
+    }
+
+    /// Records that the agent has not taken the prompt that was sent last.
+    pub fn is_not_used(&mut self) {
+        self.has_past = self.had_past;
     }
 }
 
@@ -148,7 +156,7 @@ impl Session {
             OpeningStage::New(instead) => {
                 self.opening.has_past = false;
                 self.opening.is_refused = false;
-                self.history.is_to_be_told = instead.is_some();
+                self.history.is_to_be_told |= instead.is_some();
                 if let Some(text) = instead {
                     self.transcript.notice(Level::Warn, text);
                 }
@@ -157,6 +165,13 @@ impl Session {
             OpeningStage::Loading { replay, .. } => (true, replay),
             OpeningStage::Resuming | OpeningStage::Open | OpeningStage::Closed => (true, None),
         }
+    }
+
+    /// Ends the meaning of the agent's ids, except those that `is_kept` selects: in a new session, it
+    /// may use them again.
+    pub(crate) fn forget_ids(&mut self, is_kept: impl Fn(&ToolCallId) -> bool) {
+        self.transcript.forget_calls(is_kept);
+        self.compactions = Compactions::default();
     }
 
     /// Returns how to open the session with an agent of these abilities.

@@ -251,10 +251,9 @@ fn weight(item: &Item) -> usize {
             Item::Tool(told) => weight_of_call(told),
             Item::Plan(entries) => entries.iter().map(|entry| entry.text.len() + 40).sum(),
             Item::Compaction(patch) => match &patch.summary {
-                Some(Summary::Whole(Some(content)) | Summary::More(content)) => {
-                    weight_of_content(content)
-                }
-                _ => 0,
+                Some(Summary::Whole(blocks)) => blocks.iter().map(weight_of_content).sum(),
+                Some(Summary::More(content)) => weight_of_content(content),
+                None => 0,
             },
             Item::Unknown { raw, .. } => weight_of_value(raw),
         }

@@ -305,7 +305,8 @@ impl Session {
             Update::ToolCall(_)
             | Update::Plan(_)
             | Update::SubAgent(_)
-            | Update::SessionMessage(_) => {}
+            | Update::SessionMessage(_)
+            | Update::SessionMessageChunk { .. } => {}
         }
     }
 

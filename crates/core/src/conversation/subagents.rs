@@ -18,9 +18,21 @@ use acp::{
     ToolCallId, ToolCallPatch, ToolContent, ToolKind, ToolStatus, Update, Work, client, rpc,
 };
 
-/// The sub-agents of one process, by their sessions.
+/// The sub-agents of one process.
 #[derive(Debug, Default)]
-pub struct SubAgents(BTreeMap<SessionId, SubAgent>);
+pub struct SubAgents {
+    by_session: BTreeMap<SessionId, SubAgent>,
+    /// The messages between sessions, by the session that has them and their ids.
+    messages: BTreeMap<(SessionId, String), Told>,
+}
+
+/// A message between sessions, as one of them has it.
+#[derive(Debug)]
+struct Told {
+    /// Its side; `None` if the other session shows it.
+    role: Option<Role>,
+    has_text: bool,
+}
 
 #[derive(Debug)]
 struct SubAgent {
@@ -48,9 +60,12 @@ impl SubAgents {
         let update = match update {
             Update::SubAgent(patch) => return self.report(&session, patch),
             Update::SessionMessage(message) => self.message(&session, message)?,
+            Update::SessionMessageChunk { id, content } => {
+                self.message_goes_on(&session, id, content)?
+            }
             update => update,
         };
-        let Some(known) = self.0.get(&session) else {
+        let Some(known) = self.by_session.get(&session) else {
             return Some((session, update));
         };
         let update = match update {
@@ -76,46 +91,85 @@ impl SubAgents {
     /// Records an update about a sub-agent of `session`, and returns that of its tool call.
     fn report(&mut self, session: &SessionId, patch: SubAgentPatch) -> Option<(SessionId, Update)> {
         let id = patch.session.clone();
-        let above = self.0.get(session);
+        let above = self.by_session.get(session);
         let root = above.map_or(session, |above| &above.root).clone();
         if id == root || id == *session {
             return None;
         }
-        let is_new = !self.0.contains_key(&id);
-        let known = self.0.entry(id.clone()).or_insert_with(|| SubAgent {
-            root,
-            above: session.clone(),
-            title: None,
-            can_cancel: false,
-            state: State::Announced,
-            again: 0,
-        });
+        let is_new = !self.by_session.contains_key(&id);
+        let known = self
+            .by_session
+            .entry(id.clone())
+            .or_insert_with(|| SubAgent {
+                root,
+                above: session.clone(),
+                title: None,
+                can_cancel: false,
+                state: State::Announced,
+                again: 0,
+            });
         let (root, above) = (known.root.clone(), known.above.clone());
         let mut call = known.apply(&id, is_new, patch);
-        call.parent = self.0.get(&above).map(|parent| parent.call(&above));
+        call.parent = self
+            .by_session
+            .get(&above)
+            .map(|parent| parent.call(&above));
         Some((root, Update::ToolCall(call)))
     }
 
     /// Translates a message that a session has sent or received.
     ///
     /// A message between a session and its sub-agent is shown once, as the sub-agent's session has
-    /// it. The answer of a sub-agent is its text.
-    fn message(&self, session: &SessionId, message: SessionMessage) -> Option<Update> {
+    /// it. The answer of a sub-agent is its text. What has been shown of a message stays.
+    fn message(&mut self, session: &SessionId, message: SessionMessage) -> Option<Update> {
         let of_below = [&message.sender, &message.recipient].into_iter().flatten();
-        let mut of_below = of_below.filter_map(|id| self.0.get(id));
-        if of_below.any(|sub| sub.above == *session) {
-            return None;
-        }
+        let mut of_below = of_below.filter_map(|id| self.by_session.get(id));
         let role = match message.sender.as_ref() == Some(session) {
-            true => Role::Agent,
-            false => Role::User,
+            _ if of_below.any(|sub| sub.above == *session) => None,
+            true => Some(Role::Agent),
+            false => Some(Role::User),
         };
-        let texts: Vec<String> = message.content.iter().map(content_markdown).collect();
+        let texts = message.content.iter().flatten().map(content_markdown);
+        let text = texts.collect::<Vec<_>>().join("\n\n");
+        if let Some(id) = &message.id {
+            let told = self.told(session, id, role);
+            told.role = role;
+            if told.has_text {
+                return None;
+            }
+            told.has_text = !text.is_empty();
+        }
         Some(Update::Chunk {
-            role,
+            role: role.filter(|_| !text.is_empty())?,
             message: message.id,
             parent: None,
-            content: Content::Text(texts.join("\n\n")),
+            content: Content::Text(text),
+        })
+    }
+
+    /// Translates a part of such a message. One that was not announced is for the sub-agent.
+    fn message_goes_on(
+        &mut self,
+        session: &SessionId,
+        id: String,
+        content: Content,
+    ) -> Option<Update> {
+        let is_below = self.by_session.contains_key(session);
+        let told = self.told(session, &id, is_below.then_some(Role::User));
+        told.has_text = true;
+        Some(Update::Chunk {
+            role: told.role?,
+            message: Some(id),
+            parent: None,
+            content,
+        })
+    }
+
+    fn told(&mut self, session: &SessionId, id: &str, role: Option<Role>) -> &mut Told {
+        let of = (session.clone(), id.to_owned());
+        self.messages.entry(of).or_insert(Told {
+            role,
+            has_text: false,
         })
     }
 
@@ -135,7 +189,7 @@ impl SubAgents {
             | AgentRequest::Invalid { .. } => return,
         };
         let id = session.clone();
-        let Some(known) = self.0.get(&id) else {
+        let Some(known) = self.by_session.get(&id) else {
             return;
         };
         *session = known.root.clone();
@@ -154,12 +208,12 @@ impl SubAgents {
     /// Counts the working sub-agents of a session.
     fn working(&self, root: &SessionId) -> usize {
         let is_one = |sub: &&SubAgent| sub.root == *root && sub.state == State::Working;
-        self.0.values().filter(is_one).count()
+        self.by_session.values().filter(is_one).count()
     }
 
     /// Returns the working sub-agents of a session that the agent can cancel.
     fn cancellable(&self, root: &SessionId) -> impl Iterator<Item = &SessionId> {
-        self.0.iter().filter_map(move |(id, sub)| {
+        self.by_session.iter().filter_map(move |(id, sub)| {
             let is_one = sub.root == *root && sub.state == State::Working && sub.can_cancel;
             is_one.then_some(id)
         })

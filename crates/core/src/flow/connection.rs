@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::conversation::agent::{AgentState, Call};
 use crate::conversation::queue::tell_unsent;
 use crate::conversation::session::Session;
+use crate::flow::turn::TurnEnd;
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, log, notify};
 use crate::spine::effect::{Announcement, Level};
@@ -124,7 +125,7 @@ impl Model {
         };
         session.leave_agent();
         if session.is_in_turn() {
-            self.finish_turn(key, "agent_exited", fx);
+            self.finish_turn(key, &TurnEnd::AgentExited, fx);
         }
         self.subagents_rest(key, fx);
     }

@@ -15,6 +15,7 @@ use crate::model::Model;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
+use crate::tools;
 use acp::client::{self, NewSession};
 use acp::{RpcError, ToolCallId, rpc};
 
@@ -28,6 +29,10 @@ impl Model {
                 session.show_kept();
             }
             let ask = session.ask(can);
+            if matches!(ask, Ask::New) {
+                let questions = &self.questions;
+                session.forget_ids(|id| tools::is_own(id) || questions.are_about(key, id));
+            }
             self.send_ask(agent, key, ask, fx);
         }
     }

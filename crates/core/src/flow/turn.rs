@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::conversation::agent::Call;
 use crate::conversation::queue::When;
-use crate::conversation::session::Phase;
+use crate::conversation::session::{Phase, Session};
 use crate::model::Model;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
@@ -16,6 +16,15 @@ use crate::spine::pending::{Token, reply};
 use crate::tools;
 use acp::client::{self, PromptBlock};
 use acp::{RpcError, SessionId, StopReason, ToolCallId, Update, rpc};
+
+/// The end of a turn.
+#[derive(Debug)]
+pub(crate) enum TurnEnd {
+    Stopped(StopReason),
+    /// The agent has answered the prompt with an error.
+    Failed,
+    AgentExited,
+}
 
 impl Model {
     pub(crate) fn prompt(&mut self, key: SessionKey, prompt: Prompt, when: When, fx: &mut Effects) {
@@ -112,7 +121,7 @@ impl Model {
         // A command is sent alone: an agent may ignore the rest of such a prompt.
         let is_command = session.is_command(&prompt);
         self.workspace.turn_begins(key, &shown);
-        let feedback = (!is_command).then(|| self.take_feedback(key)).flatten();
+        let feedback = (!is_command).then(|| self.take_reports(key)).flatten();
         let takes = self.conversation.takes(agent);
         self.conversation.tell_left_out(key, &prompt, takes);
         let past = (!is_command)
@@ -125,7 +134,7 @@ impl Model {
         }
         if let Some(session) = self.conversation.session_mut(key) {
             session.expect_echo(rest);
-            session.keep_outgoing(&prompt, feedback.as_deref());
+            session.keep_outgoing(&prompt, feedback.as_deref(), past.is_some());
         }
         // The user's text comes first: agents look there for a command and for a title.
         let last = feedback.map(PromptBlock::Text);
@@ -142,6 +151,14 @@ impl Model {
             session.prompt_sent(request);
         }
         self.workspace.open_window(key);
+    }
+
+    /// Takes the report of rejected changes, behind the one that the agent has refused.
+    fn take_reports(&mut self, key: SessionKey) -> Option<String> {
+        let session = self.conversation.session_mut(key);
+        let refused = session.and_then(Session::take_refused_report);
+        let reports = refused.into_iter().chain(self.take_feedback(key));
+        reports.reduce(|first, next| format!("{first}\n{next}"))
     }
 
     pub(crate) fn cancel(&mut self, key: SessionKey, fx: &mut Effects) {
@@ -173,7 +190,7 @@ impl Model {
             let text = "Cancelled before the prompt was sent.";
             session.notice(Level::Warn, text);
             fx.append(&mut of_subagents);
-            self.finish_turn(key, "cancelled", fx);
+            self.finish_turn(key, &TurnEnd::Stopped(StopReason::Cancelled), fx);
             return self.next_prompt(key, fx);
         }
         let line = rpc::notification(client::CANCEL, client::cancel(&id));
@@ -217,7 +234,7 @@ impl Model {
         // The plan is settled before the notice about the end of the turn.
         session.transcript_mut().settle_plan();
         let mut refused = None;
-        let reason = match result {
+        let end = match result {
             Ok(value) => {
                 let reason = client::stop_reason(&value);
                 if reason == StopReason::EndTurn && is_unheeded {
@@ -228,23 +245,23 @@ impl Model {
                 } else if let Some(text) = stop_notice(&reason, spoke) {
                     session.notice(Level::Warn, text);
                 }
-                stop_name(&reason).to_owned()
+                TurnEnd::Stopped(reason)
             }
             Err(_) if cancelled => {
                 session.notice(Level::Warn, "Cancelled.");
-                "cancelled".to_owned()
+                TurnEnd::Stopped(StopReason::Cancelled)
             }
             Err(error) if error.code == rpc::AUTH_REQUIRED => {
                 refused = Some(error);
-                "error".to_owned()
+                TurnEnd::Failed
             }
             Err(error) => {
                 let text = format!("The agent reports an error: {error}.");
                 session.notice(Level::Error, text);
-                "error".to_owned()
+                TurnEnd::Failed
             }
         };
-        self.finish_turn(key, &reason, fx);
+        self.finish_turn(key, &end, fx);
         if let Some(error) = refused {
             self.login_needed(agent, key, &error, fx);
         } else if let Some(session) = self.conversation.session_mut(key) {
@@ -253,16 +270,21 @@ impl Model {
         self.next_prompt(key, fx);
     }
 
-    pub(crate) fn finish_turn(&mut self, key: SessionKey, reason: &str, fx: &mut Effects) {
+    pub(crate) fn finish_turn(&mut self, key: SessionKey, end: &TurnEnd, fx: &mut Effects) {
         // What they change is the agent's, also after the turn.
         let is_left = self.conversation.working_subagents(key) > 0;
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let ended = session.end_turn(reason);
+        let ended = session.end_turn(end.name());
         // No report of a call that is still open need follow; a later one is shown all the same.
-        let is_cut = ended.is_cancelled || matches!(reason, "cancelled" | "error");
-        if is_cut && !is_left {
+        let is_cut = match end {
+            TurnEnd::Stopped(reason) => *reason == StopReason::Cancelled,
+            TurnEnd::Failed => true,
+            // Its calls end with it.
+            TurnEnd::AgentExited => false,
+        };
+        if (is_cut || ended.is_cancelled) && !is_left {
             let is_asked = |id: &ToolCallId| self.questions.are_about(key, id);
             session.transcript_mut().cancel_tools_but(is_asked);
         }
@@ -276,7 +298,7 @@ impl Model {
         }
         fx.push(emit(Announcement::TurnEnded {
             session: key,
-            stop_reason: reason.to_owned(),
+            stop_reason: end.name().to_owned(),
         }));
     }
 
@@ -334,7 +356,11 @@ impl Model {
         };
         let is_output = matches!(
             update,
-            Update::Chunk { .. } | Update::ToolCall(_) | Update::Plan(_) | Update::Unknown { .. }
+            Update::Chunk { .. }
+                | Update::ToolCall(_)
+                | Update::Plan(_)
+                | Update::Compaction(_)
+                | Update::Unknown { .. }
         );
         if is_output {
             session.writes(match &update {
@@ -365,14 +391,19 @@ impl Model {
     }
 }
 
-fn stop_name(reason: &StopReason) -> &str {
-    match reason {
-        StopReason::EndTurn => "end_turn",
-        StopReason::MaxTokens => "max_tokens",
-        StopReason::MaxTurnRequests => "max_turn_requests",
-        StopReason::Refusal => "refusal",
-        StopReason::Cancelled => "cancelled",
-        StopReason::Unknown(name) => name,
+impl TurnEnd {
+    /// Returns its name in events, records and the API.
+    fn name(&self) -> &str {
+        match self {
+            TurnEnd::Stopped(StopReason::EndTurn) => "end_turn",
+            TurnEnd::Stopped(StopReason::MaxTokens) => "max_tokens",
+            TurnEnd::Stopped(StopReason::MaxTurnRequests) => "max_turn_requests",
+            TurnEnd::Stopped(StopReason::Refusal) => "refusal",
+            TurnEnd::Stopped(StopReason::Cancelled) => "cancelled",
+            TurnEnd::Stopped(StopReason::Unknown(name)) => name,
+            TurnEnd::Failed => "error",
+            TurnEnd::AgentExited => "agent_exited",
+        }
     }
 }
 

@@ -179,8 +179,10 @@ impl Permission {
             out.push(Outcome::Effect(log(Level::Info, line)));
         }
         if let Some(tool) = &question.tool {
-            let allows = |option: &PermissionOption| {
-                matches!(option.kind, OptionKind::AllowOnce | OptionKind::AllowAlways)
+            let allows = |option: &PermissionOption| match option.kind {
+                OptionKind::AllowOnce | OptionKind::AllowAlways => Some(true),
+                OptionKind::RejectOnce | OptionKind::RejectAlways => Some(false),
+                OptionKind::Unknown(_) => None,
             };
             out.push(Outcome::Decided(Decision {
                 id,
@@ -188,7 +190,7 @@ impl Permission {
                 tool: tool.clone(),
                 option: option.clone(),
                 rule,
-                is_allowed: chosen.map(allows),
+                is_allowed: chosen.and_then(allows),
                 is_apart: self.own.is_some() && question.asker.agent().is_some(),
                 told: chosen
                     .filter(|_| rule.is_none())

@@ -236,3 +236,16 @@ fn a_list_or_close_without_an_answer_affects_no_session() {
     assert_eq!(w.model.phase(S1), Phase::Idle);
     assert_eq!(w.agents[&A1].life, Life::Alive);
 }
+
+#[test]
+fn a_session_that_is_opened_again_while_it_is_still_loaded_gets_another_process() {
+    let mut w = able();
+    w.holds(Part::Agents);
+    w.reopens(3, "bot", "old");
+    w.happens(Event::Session(SessionEvent::Close {
+        session: SessionKey(3),
+    }));
+    w.skip();
+    w.reopens(4, "bot", "old");
+    assert!(w.was_told("spawn bot as a2"), "{:?}", w.log);
+}

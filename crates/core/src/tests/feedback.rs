@@ -398,3 +398,19 @@ fn of_many_files_some_are_listed_and_the_rest_counted() {
     assert!(texts[1].contains("@@ 260 more files @@\n"), "{texts:?}");
     assert!(texts[1].lines().count() < 210);
 }
+
+#[test]
+fn a_report_that_was_refused_with_its_prompt_is_sent_again() {
+    let mut w = changed("a\nB\nc\nd\ne\n");
+    let scope = row(&w, 1);
+    rejects(&mut w, scope);
+    let first = tells(&mut w, "go on");
+    assert_eq!(first.len(), 2, "{first:?}");
+    let refused = json!({ "code": -32000, "message": "log in" });
+    w.answers(A1, "session/prompt", Err(refused));
+    assert_eq!(tells(&mut w, "please"), first);
+    let chat = w.chat();
+    let prompts = chat.lines().filter(|line| *line == "❯ go on");
+    assert_eq!(prompts.count(), 2, "{chat}");
+    assert_eq!(along(&w), ["This prompt reported 1 rejected hunk in f"]);
+}

@@ -305,6 +305,67 @@ fn the_record_is_shown_if_the_agent_replays_nothing_or_refuses() {
 }
 
 #[test]
+fn a_conversation_that_the_agent_lacks_is_told_after_another_restart() {
+    let mut w = used(json!({}));
+    w.reopens(2, "bot", "s1");
+    w.happens(Event::Session(SessionEvent::Restart { session: S2 }));
+    w.prompts_in(S2, "and on");
+    let agent = *w.agents.keys().next_back().unwrap();
+    let (_, _, params) = &w.agents[&agent].calls[0];
+    assert_eq!(params["prompt"].as_array().unwrap().len(), 2, "{params}");
+}
+
+#[test]
+fn a_replayed_call_that_changes_later_is_recorded_once() {
+    let mut w = used(json!({ "loadSession": true }));
+    let said = |role: &str, text: &str| json!({ "sessionUpdate": role, "content": { "type": "text", "text": text } });
+    w.told.insert(
+        "s1".into(),
+        vec![
+            said("user_message_chunk", "Count"),
+            json!({ "sessionUpdate": "tool_call", "toolCallId": "t", "title": "Look",
+                "status": "completed",
+                "_meta": { "terminal_output": { "terminal_id": "x", "data": "a\n" } } }),
+            said("agent_message_chunk", "One."),
+        ],
+    );
+    w.reopens(2, "bot", "s1");
+    goes_on(&mut w);
+    check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
+}
+
+#[test]
+fn a_replayed_session_keeps_its_title() {
+    let mut w = World::new();
+    w.abilities = json!({ "loadSession": true });
+    w.opens(1, "bot");
+    w.prompts("Count");
+    w.updates(json!({ "sessionUpdate": "session_info_update", "title": "On numbers" }));
+    w.ends_turn("end_turn");
+    w.happens(Event::Session(SessionEvent::Close { session: S1 }));
+    let said = json!({ "sessionUpdate": "user_message_chunk",
+        "content": { "type": "text", "text": "Count" } });
+    w.told.insert("s1".into(), vec![said]);
+    w.reopens(2, "bot", "s1");
+    assert_eq!(w.session(S2).title(), Some("On numbers"));
+}
+
+#[test]
+fn a_record_has_the_order_of_the_transcript_if_something_came_before_it() {
+    check_lived(
+        Can::Forget,
+        &[
+            Step::User("close"),
+            Step::Agents,
+            Step::User("open first"),
+            Step::Agents,
+            Step::Chunk("agent_message_chunk", "`".to_owned()),
+            Step::Answer(0, 2),
+        ],
+    );
+}
+
+#[test]
 fn an_agent_without_the_session_receives_the_conversation() {
     let mut w = used(json!({}));
     w.reopens(2, "bot", "s1");

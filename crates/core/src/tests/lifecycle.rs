@@ -465,3 +465,31 @@ fn a_panic_is_reported_and_work_continues() {
     w.prompts("hi");
     assert_eq!(w.model.phase(S1), Phase::Running);
 }
+
+#[test]
+fn a_new_session_may_use_the_ids_of_calls_again() {
+    let mut w = World::ready();
+    let call = |title: &str, status: &str| {
+        json!({
+            "sessionUpdate": "tool_call", "toolCallId": "t1", "title": title, "status": status,
+        })
+    };
+    w.prompts("go");
+    w.updates(call("Read a", "completed"));
+    w.exits(A1, "signal 9", &[]);
+    w.prompts("again");
+    let agent = *w.agents.keys().next_back().expect("it is started");
+    let id = w.session(S1).id().cloned().expect("it is open");
+    let update = call("Read b", "pending");
+    w.notifies(
+        agent,
+        "session/update",
+        &json!({ "sessionId": &*id.0, "update": update }),
+    );
+    let chat = w.chat();
+    let at = |text: &str| chat.find(text).unwrap_or_else(|| panic!("{text}: {chat}"));
+    assert!(
+        at("Read a") < at("❯ again") && at("❯ again") < at("Read b"),
+        "{chat}"
+    );
+}

@@ -17,11 +17,15 @@ fn refused() -> Result<Value, Value> {
 
 /// Starts an agent's process; it reports its log-in methods.
 fn initializes(w: &mut World, agent: AgentKey) {
+    initializes_with(w, agent, json!({ "auth": { "logout": {} } }));
+}
+
+fn initializes_with(w: &mut World, agent: AgentKey, capabilities: Value) {
     w.agents_move();
     w.settle();
     let answer = json!({
         "protocolVersion": 1,
-        "agentCapabilities": { "auth": { "logout": {} } },
+        "agentCapabilities": capabilities,
         "authMethods": [
             { "id": "web", "name": "Browser", "description": "opens one" },
             { "id": "key", "name": "API key", "type": "env_var", "vars": [{ "name": "BOT_KEY" }] },
@@ -381,4 +385,22 @@ fn an_agent_without_log_in_methods_gets_a_notice_with_next_steps() {
     w.saw(&["Error: The agent \"bot\" has no log-in called \"web\"."]);
     w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.saw(&["shutdown a1"]);
+}
+
+#[test]
+fn a_session_whose_only_prompt_was_refused_is_new_in_the_next_process() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    initializes_with(&mut w, A1, json!({ "loadSession": true }));
+    w.opens_it(A1, "s1");
+    w.prompts("hi");
+    w.answers(A1, "session/prompt", refused());
+    let vars = Secrets(vec![("BOT_KEY".into(), "hush".into())]);
+    w.logs_in("key", LoginStep::Given(vars));
+    w.agents_move();
+    w.settle();
+    w.skip();
+    initializes_with(&mut w, A2, json!({ "loadSession": true }));
+    w.saw(&["a2 <- initialize", "a2 <- session/new /p"]);
 }

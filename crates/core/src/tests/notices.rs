@@ -133,3 +133,31 @@ fn the_title_names_who_waits_before_who_works() {
         Some("2 agents wait for you"),
     );
 }
+
+#[test]
+fn a_turn_that_compacts_and_says_nothing_more_has_said_something() {
+    let mut w = World::ready();
+    w.prompts("/compact");
+    w.updates(compaction(json!({ "status": "completed" })));
+    w.ends_turn("end_turn");
+    assert!(
+        w.chat()
+            .ends_with("✓ The agent has compacted the conversation"),
+        "{}",
+        w.chat()
+    );
+}
+
+#[test]
+fn a_compaction_that_is_tried_again_has_no_error_and_all_blocks_of_its_summary() {
+    let mut w = World::ready();
+    w.updates(compaction(json!({ "status": "failed", "error": "busy" })));
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    w.updates(compaction(json!({
+        "status": "completed", "error": null, "summary": [text("One."), text("Two.")],
+    })));
+    assert_eq!(
+        w.chat(),
+        "✓ The agent has compacted the conversation\n  One.\n  \n  Two.\n"
+    );
+}

@@ -414,3 +414,17 @@ fn a_rejected_call_reads_rejected_whatever_the_agent_reports() {
     }));
     assert!(chat(&w).iter().any(|line| line.contains("Run a  failed")));
 }
+
+#[test]
+fn an_option_of_an_unknown_kind_decides_nothing_about_the_call() {
+    let mut w = asked(&[tool("a")]);
+    choose(&mut w, 1, "odd");
+    w.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "in_progress",
+    }));
+    let chat = w.chat();
+    assert!(
+        chat.contains("in progress") && !chat.contains("rejected"),
+        "{chat}"
+    );
+}

@@ -225,6 +225,29 @@ fn lines(w: &World) -> Vec<String> {
 }
 
 #[test]
+fn a_message_to_a_sub_agent_comes_in_parts() {
+    let mut w = delegated();
+    let message = json!({
+        "sessionUpdate": "session_message", "messageId": "m",
+        "senderSessionId": "s1", "recipientSessionId": "c",
+    });
+    let part = |text: &str| {
+        json!({
+            "sessionUpdate": "session_message_chunk", "messageId": "m",
+            "content": { "type": "text", "text": text },
+        })
+    };
+    for session in ["s1", "c"] {
+        of(&mut w, session, message.clone());
+        of(&mut w, session, part("Where "));
+        of(&mut w, session, part("is it?"));
+    }
+    let chat = w.chat();
+    assert_eq!(chat.matches("❯ Where is it?").count(), 1, "{chat}");
+    assert!(!chat.contains("unknown"), "{chat}");
+}
+
+#[test]
 fn a_sub_agents_session_is_a_call_of_the_session_that_started_it() {
     let mut w = delegated();
     // Each of the two sessions has its view of a message between them.
@@ -234,6 +257,8 @@ fn a_sub_agents_session_is_a_call_of_the_session_that_started_it() {
         "content": [{ "type": "text", "text": "Where is it?" }],
     });
     w.updates(message.clone());
+    of(&mut w, "c", message.clone());
+    // It is shown once.
     of(&mut w, "c", message);
     // The main agent's call has the same id.
     w.updates(tool("a", None, "in_progress"));

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use self::clock::ToolJob;
-pub(crate) use self::shown::keep_apart;
+pub(crate) use self::shown::{is_own, keep_apart};
 use self::twin::Over;
 pub(crate) use self::uses::{Use, Wait, not_offered};
 use crate::spine::ids::{SessionKey, ToolUseId};

@@ -21,9 +21,14 @@ const ARGUMENTS: usize = 240;
 /// Prefix of the ids of calls' entries.
 const ENTRY: &str = "neovim/";
 
+/// Returns whether an id is that of a call of Neovim's tools.
+pub(crate) fn is_own(id: &ToolCallId) -> bool {
+    id.0.starts_with(ENTRY)
+}
+
 /// Renames an agent's tool call if its id has our prefix.
 pub(crate) fn keep_apart(patch: &mut ToolCallPatch) {
-    if patch.id.0.starts_with(ENTRY) {
+    if is_own(&patch.id) {
         patch.id = ToolCallId(format!("agent:{}", patch.id.0).into());
     }
 }

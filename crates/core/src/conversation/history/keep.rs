@@ -23,13 +23,25 @@ pub(crate) fn restore(transcript: &mut Transcript, past: &Past) {
 }
 
 impl Session {
-    /// Restores a session's record; new entries are appended to it.
+    /// Restores a session's record; new entries are appended to it. Behind entries that the session
+    /// has already, it is written anew, in the order of the transcript; of a record that was too long
+    /// to be read, those are left out.
     pub(crate) fn go_on_with(&mut self, name: RecordName, past: &Past) {
-        let keeping = &mut self.history;
-        keeping.first = self.transcript.entries().len();
-        keeping.numbers = past.entries.keys().copied().collect();
-        keeping.goes_on_behind(name, past);
+        let first = self.transcript.entries().len();
         restore(&mut self.transcript, past);
+        let keeping = &mut self.history;
+        if first > 0 && !past.is_cut {
+            keeping.is_written_anew(name, past);
+            for index in first..self.transcript.entries().len() {
+                self.transcript.news.touch(index);
+            }
+            self.transcript.news.settle_all();
+        } else {
+            keeping.first = first;
+            keeping.numbers = past.entries.keys().copied().collect();
+            keeping.goes_on_behind(name, past);
+            self.transcript.news.pass_over(first);
+        }
         if self.title.is_none() {
             self.title.clone_from(&past.meta.title);
         }

@@ -9,12 +9,14 @@ use std::collections::BTreeSet;
 pub struct Unwritten {
     changed: BTreeSet<usize>,
     ready: BTreeSet<usize>,
+    /// The record has the entries before this one, in its own words.
+    told: usize,
 }
 
 impl Unwritten {
     /// Marks an entry as new or changed.
     pub fn touch(&mut self, index: usize) {
-        if !self.ready.contains(&index) {
+        if index >= self.told && !self.ready.contains(&index) {
             self.changed.insert(index);
         }
     }
@@ -29,6 +31,13 @@ impl Unwritten {
     /// Marks all entries as complete.
     pub fn settle_all(&mut self) {
         self.ready.append(&mut self.changed);
+    }
+
+    /// Leaves out all entries before this one, also when they change.
+    pub fn pass_over(&mut self, until: usize) {
+        self.settle_all();
+        self.ready = self.ready.split_off(&until);
+        self.told = until;
     }
 
     pub fn is_ready(&self) -> bool {

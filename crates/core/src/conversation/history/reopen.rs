@@ -89,6 +89,9 @@ impl Session {
         let Some((name, past)) = self.history.found.take().map(|found| *found) else {
             return;
         };
+        if self.title.is_none() {
+            self.title.clone_from(&past.meta.title);
+        }
         let entries = self.transcript.entries().iter();
         let told = entries.filter(|entry| matches!(entry, Entry::User(_)));
         let kept = past.entries.values();
@@ -97,8 +100,11 @@ impl Session {
             self.history.replaces(On::Replace(name));
             return;
         }
-        self.transcript.news.settle_all();
-        drop(self.transcript.news.take());
+        let all = self.transcript.entries();
+        let is_open = |entry: &Entry| matches!(entry, Entry::Tool(tool) if tool.is_open());
+        let open = all.iter().position(is_open);
+        let until = open.unwrap_or(all.len());
+        self.transcript.news.pass_over(until);
         self.history.goes_on_behind(name, &past);
     }
 }

@@ -123,6 +123,13 @@ impl Keeping {
         self.on = Some(on);
     }
 
+    /// Makes the next write replace an existing record by all of the transcript, which has it.
+    pub(crate) fn is_written_anew(&mut self, name: RecordName, past: &Past) {
+        self.replaces(On::Replace(name));
+        self.told.id.clone_from(&past.meta.id);
+        self.turns = past.meta.turns;
+    }
+
     /// Makes the next write append to an existing record.
     pub(crate) fn goes_on_behind(&mut self, name: RecordName, past: &Past) {
         let last = past.entries.keys().next_back();

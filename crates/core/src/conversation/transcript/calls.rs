@@ -115,6 +115,11 @@ impl Transcript {
         }
     }
 
+    /// Ends the registration of the calls' ids, except those that `is_kept` selects.
+    pub fn forget_calls(&mut self, is_kept: impl Fn(&ToolCallId) -> bool) {
+        self.tools.retain(|id, _| is_kept(id));
+    }
+
     /// Returns whether an entry is the tool call with an id.
     pub fn is_tool(&self, index: usize, id: &ToolCallId) -> bool {
         self.tools.get(id) == Some(&index)
