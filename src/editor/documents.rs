@@ -53,10 +53,18 @@ pub struct Buffer {
     /// It has a name that it was never read from or written to: Neovim asks before it overwrites a
     /// file of that name.
     renamed: bool,
-    /// The changedtick when the current `:write` began.
-    writing: Option<u64>,
+    /// The buffer when the current `:write` began.
+    writing: Option<Writing>,
     /// The file that the current `:write` replaces without a merge.
     replaced: Option<Replaced>,
+}
+
+/// A buffer that is being written, before that.
+#[derive(Debug)]
+struct Writing {
+    tick: u64,
+    file: Option<Stamp>,
+    is_modified: bool,
 }
 
 /// Attaches every file buffer, and those opened later.
@@ -72,7 +80,7 @@ pub fn start() -> mlua::Result<()> {
         });
         Ok(())
     })?;
-    on(&["BufReadPost", "BufNewFile"], |buf| {
+    on(&["BufReadPost"], |buf| {
         // A reload ends with `on_reload`.
         let is_reload = is_attached(buf);
         attach(buf, Source::Disk)?;
@@ -81,6 +89,8 @@ pub fn start() -> mlua::Result<()> {
         }
         Ok(())
     })?;
+    // If the file exists by now, its text was not read.
+    on(&["BufNewFile"], |buf| attach(buf, Source::Before))?;
     on(&["BufFilePost"], |buf| {
         // The core has moved the file itself, and knows its new name.
         let is_known = with(|attached| attached.moving == Some(buf)) && is_attached(buf);
@@ -98,15 +108,16 @@ pub fn start() -> mlua::Result<()> {
         if !is_attached(buf) {
             return attach(buf, Source::Disk);
         }
-        if has_failed(buf)? {
-            set_replaced(buf, None);
+        let stamp = stamp(buf)?;
+        let has_failed = has_failed(buf, stamp)?;
+        let replaced = set_replaced(buf, None);
+        if has_failed {
             return Ok(());
         }
         set_renamed(buf, false);
         report_state(buf)?;
-        let stamp = stamp(buf)?;
         set_known(buf, stamp);
-        let over = set_replaced(buf, None).map(|replaced| replaced.overwritten(stamp));
+        let over = replaced.map(|replaced| replaced.overwritten(stamp));
         let made_for = made_for(buf);
         let buf = BufId(buf);
         send(Event::Buffer(BufferEvent::Saved {
@@ -229,20 +240,33 @@ pub fn set_known(buf: i32, stamp: Option<Stamp>) {
 }
 
 /// Records that a `:write` of a buffer begins.
-pub fn begin_write(buf: i32) {
-    let tick = tick(buf);
+///
+/// # Errors
+/// Neovim's error.
+pub fn begin_write(buf: i32) -> mlua::Result<()> {
+    let before = Writing {
+        tick: tick(buf),
+        file: stamp(buf)?,
+        is_modified: nvim::buf_option(buf, "modified")?,
+    };
     with_buffer(buf, |buffer| {
-        buffer.writing = Some(tick);
+        buffer.writing = Some(before);
         None::<()>
     });
     set_replaced(buf, None);
+    Ok(())
 }
 
-/// Returns whether the `:write` that has just ended has failed: Neovim fires `BufWritePost` even
-/// then. A successful one of a modified buffer changes its changedtick.
-fn has_failed(buf: i32) -> mlua::Result<bool> {
-    let writing = with_buffer(buf, |buffer| buffer.writing.take());
-    Ok(writing == Some(tick(buf)) && nvim::buf_option(buf, "modified")?)
+/// Returns whether the `:write` that has just ended has failed, with the file `there`: Neovim fires
+/// `BufWritePost` even then. The buffer is still modified, or was not, and its lines or its file are
+/// as they were.
+fn has_failed(buf: i32, there: Option<Stamp>) -> mlua::Result<bool> {
+    let Some(before) = with_buffer(buf, |buffer| buffer.writing.take()) else {
+        return Ok(false);
+    };
+    let is_modified: bool = nvim::buf_option(buf, "modified")?;
+    let is_same_file = before.file == there && (is_modified || !before.is_modified);
+    Ok(is_same_file || is_modified && before.tick == tick(buf))
 }
 
 /// Records the file that a `:write` is about to replace, and returns the previous one.
@@ -266,7 +290,7 @@ pub fn stamp_read(buf: i32, path: &Path) -> mlua::Result<Option<Stamp>> {
     let before = with(|attached| attached.reading.get(&buf).copied());
     let now = acp_edge::paths::stamp(path);
     match (before, now) {
-        (Some(before), Some(now)) if before != now && !is_of_size(buf, now.bytes)? => {
+        (Some(before), Some(now)) if before != now && !has_text_of(buf, path, now.bytes)? => {
             Ok(Some(before))
         }
         _ => Ok(now),
@@ -274,7 +298,7 @@ pub fn stamp_read(buf: i32, path: &Path) -> mlua::Result<Option<Stamp>> {
 }
 
 /// Returns whether a file of this size may have the text of a buffer.
-fn is_of_size(buf: i32, bytes: u64) -> mlua::Result<bool> {
+fn has_text_of(buf: i32, path: &Path, bytes: u64) -> mlua::Result<bool> {
     let format = Format {
         final_newline: nvim::buf_option(buf, "endofline")?,
         ..buf_state(buf)?.format
@@ -286,8 +310,12 @@ fn is_of_size(buf: i32, bytes: u64) -> mlua::Result<bool> {
         return Ok(true);
     };
     // A buffer does not tell an empty file from one of an empty line.
-    let has = |bytes: u64| written.len() as u64 == bytes;
-    Ok(has(bytes) || text == "\n" && bytes == 0)
+    if bytes == 0 {
+        return Ok(text == "\n");
+    }
+    let has = |there: &Replaced| there.bytes() == written;
+    let is_of_size = written.len() as u64 == bytes;
+    Ok(is_of_size && Replaced::read(path).as_ref().is_none_or(has))
 }
 
 /// Notes that Neovim has read a buffer's file.

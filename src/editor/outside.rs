@@ -74,7 +74,7 @@ fn changed(buf: i32) -> mlua::Result<()> {
 /// Neovim does ask about a file that another program is writing right now, and about one that only
 /// Neovim can read.
 fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
-    begin_write(buf);
+    begin_write(buf)?;
     let is_own = APPLYING.get().is_some_and(|(edited, _)| edited == buf);
     let path = name(buf)?;
     if is_own || path != Path::new(target) || !is_looked_after(buf)? {

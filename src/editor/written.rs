@@ -1,5 +1,5 @@
-//! Reports the files other than a buffer's own that the user writes lines of it to, as `:write NAME`
-//! does: they are the user's, also during a turn.
+//! Reports the files that the user writes lines of a buffer to without saving it, as `:write NAME` and
+//! `:1,2write!` do: they are the user's, also during a turn.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua;
 
-use super::documents::is_attached;
+use super::documents::{is_attached, set_known};
 use super::kit::autocmd::{self, Fired, Scope};
 use super::nvim::api;
 use super::state::send;
 use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::Stamp;
+use acp_core::spine::ids::BufId;
+use acp_edge::replaced::Replaced;
 
 thread_local! {
     /// The files that are being written, with their earlier stamps: another plugin may write one
@@ -49,13 +51,22 @@ fn ends(fired: Fired) -> mlua::Result<()> {
         return Ok(());
     };
     // Neovim fires the event for a failed write, too.
-    if let Some(after) = acp_edge::paths::stamp(&target).filter(|now| Some(*now) != before) {
-        send(Event::Buffer(BufferEvent::Written {
-            path: acp_edge::paths::resolved(&target),
-            before,
-            after,
-        }));
+    let Some(after) = acp_edge::paths::stamp(&target).filter(|now| Some(*now) != before) else {
+        return Ok(());
+    };
+    let buf = fired.buf()?;
+    let is_own = is_attached(buf) && !is_other(buf, &fired.matched()?)?;
+    let part = is_own.then(|| Replaced::read(&target)).flatten();
+    let part_of = part.filter(|part| part.stamp() == after);
+    if part_of.is_some() {
+        set_known(buf, Some(after));
     }
+    send(Event::Buffer(BufferEvent::Written {
+        path: acp_edge::paths::resolved(&target),
+        before,
+        after,
+        part_of: part_of.map(|part| (BufId(buf), part.bytes().to_owned())),
+    }));
     Ok(())
 }
 

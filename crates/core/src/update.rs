@@ -380,7 +380,13 @@ fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
             path,
             before,
             after,
-        } => model.workspace.user_wrote(path, before, after, fx),
+            part_of,
+        } => {
+            if let Some((buf, bytes)) = part_of {
+                model.workspace.user_wrote_part(buf, &bytes, after);
+            }
+            model.workspace.user_wrote(path, before, after, fx);
+        }
         BufferEvent::Detached { buf } => {
             model.workspace.buffer_detached(buf, fx);
         }

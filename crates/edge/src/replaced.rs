@@ -41,6 +41,11 @@ impl Replaced {
         (is_whole && is_text).then_some(Self { file, content })
     }
 
+    /// Returns the stamp of the file when it was read.
+    pub fn stamp(&self) -> Stamp {
+        self.content.stamp
+    }
+
     /// Returns the content that was read.
     pub fn bytes(&self) -> &[u8] {
         &self.content.bytes

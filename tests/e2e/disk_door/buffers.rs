@@ -175,6 +175,43 @@ fn what_is_written_while_neovim_reads_the_file_is_the_agents() {
 }
 
 #[test]
+fn a_change_of_the_same_size_while_neovim_reads_the_file_is_the_agents() {
+    let script = Script::new().pause("p").done();
+    let hook = "autocmd BufReadPost a.txt if exists('g:swap') | unlet g:swap \
+                | call rename('../after', 'a.txt') | endif";
+    let project = Project::new().before(hook).file("a.txt", "one\ntwo\n");
+    let nvim = start(project.agent("agent", &script), "a.txt");
+    touch(&nvim.project.root().join("after"), "one\nTWO\n");
+    prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.cmd("let g:swap = 1 | edit");
+    wait_hunks(&nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+    wait_lines(&nvim, &["one", "TWO"]);
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    nvim.quit();
+}
+
+#[test]
+fn a_file_created_while_neovim_opens_its_name_is_the_agents() {
+    let script = Script::new().pause("p").done();
+    let project = Project::new()
+        .before("autocmd BufNewFile new.txt call writefile(['theirs'], 'new.txt')")
+        .file("a.txt", "one\n");
+    let nvim = start(project.agent("agent", &script), "a.txt");
+    prompt(&nvim);
+    wait_pause(&nvim, "p");
+    nvim.cmd("edit new.txt");
+    wait_hunks(&nvim, json!([[0, [], ["theirs"], "pending"]]));
+    wait_lines(&nvim, &["theirs"]);
+    go_on(&nvim, "p");
+    nvim.wait_script("agent");
+    nvim.cmd("Acp reject all");
+    nvim.wait("the file to go", || !nvim.project.path("new.txt").exists());
+    nvim.quit();
+}
+
+#[test]
 fn the_agents_lines_are_under_review_where_the_user_drops_unsaved_ones_for_them() {
     let undo_turn = "lua require('acp').review.undo_turn({ confirm = false })";
     for (drop, back) in [

@@ -303,3 +303,46 @@ fn a_saved_line_that_a_hook_formats_stays_the_users_when_its_change_is_noticed()
 fn a_saved_line_that_a_hook_formats_stays_the_users_when_it_is_looked_for() {
     formatted_by("call system('sed -i \"s/x=1/x = 1/\" a.txt') | checktime");
 }
+
+#[test]
+fn a_partial_write_to_the_buffers_own_file_leaves_the_buffer_as_it_is() {
+    for command in ["2write!", "1write >> %"] {
+        let script = Script::new()
+            .pause("p")
+            .step(json!({ "shell": "sed -i s/two/TWO/ a.txt" }));
+        let project = Project::new().file("a.txt", "one\ntwo\nthree\n");
+        let nvim = start(project.agent("agent", &script.done()), "a.txt");
+        prompt(&nvim);
+        wait_pause(&nvim, "p");
+        nvim.cmd(command);
+        go_on(&nvim, "p");
+        nvim.wait_script("agent");
+        wait_lines(&nvim, &["one", "TWO", "three"]);
+        wait_hunks(&nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+        save(&nvim, "write");
+        check_bytes(&nvim, "a.txt", "one\nTWO\nthree\n");
+        nvim.quit();
+    }
+}
+
+#[test]
+fn a_save_that_fails_after_its_hooks_leaves_the_lines_unsaved() {
+    let project = Project::new().before("set backupskip= backupdir=/dev/null/x nomore");
+    let door = Door::of(project, "one\ntwo\nthree\n", "sed -i s/one/ONE/ a.txt");
+    let nvim = &door.nvim;
+    nvim.cmd("autocmd BufWritePre a.txt call append('$', 'hook')");
+    nvim.keys("GAx<Esc>");
+    nvim.input(":write<CR>");
+    nvim.wait("the failure", || {
+        if nvim.blocked() {
+            nvim.input("<CR>");
+        }
+        let why = nvim.lua("return vim.v.errmsg", ());
+        why.as_str().is_some_and(|why| why.contains("E510"))
+    });
+    turn(nvim);
+    wait_lines(nvim, &["ONE", "two", "threex", "hook"]);
+    assert_eq!(options(nvim)[0], true);
+    check_bytes(nvim, "a.txt", "ONE\ntwo\nthree\n");
+    door.nvim.quit();
+}

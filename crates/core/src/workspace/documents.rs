@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::event::{BufState, DiskFile, DiskText, Stamp};
 use crate::spine::ids::BufId;
-use crate::text::format::{Encoding, LineEnd};
+use crate::text::format::{Encoding, Format, LineEnd};
 use crate::text::{LineEdit, Text};
 
 /// Above this number, edits are joined into one: each edit costs Neovim and the ledger a separate
@@ -73,6 +73,14 @@ impl Document {
             Encoding::Named(_) if format.encode(text).is_err() => Encoding::Other,
             encoding => encoding,
         }
+    }
+
+    /// Decodes the content of a file in the encoding of the buffer.
+    pub fn decode(&self, bytes: &[u8]) -> DiskText {
+        let (format, text) = Format::decode(bytes);
+        let mut there = DiskText { text, format };
+        there.read_in(self.encoding());
+        there
     }
 
     /// Returns a file on disk as a buffer like this one reads it. The buffer's format settles what

@@ -61,12 +61,15 @@ pub enum BufferEvent {
         /// The core's edit that caused the save; `None` for one of the user or a plugin.
         made_for: Option<Token<reply::Edited>>,
     },
-    /// Neovim has written lines of a buffer to another file, as `:write NAME` does.
+    /// Neovim has written lines of a buffer to a file without saving the buffer: to another one, as
+    /// `:write NAME` does, or a part to its own.
     Written {
         path: PathBuf,
         /// The file that was there before.
         before: Option<Stamp>,
         after: Stamp,
+        /// The buffer whose own file this is, and the file's present content.
+        part_of: Option<(BufId, Vec<u8>)>,
     },
     Detached {
         buf: BufId,

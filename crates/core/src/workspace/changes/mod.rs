@@ -21,7 +21,6 @@ use crate::spine::pending::Token;
 use crate::spine::pending::reply::{CheckpointTaken, Edited};
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
-use crate::text::format::Format;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{FileOps, Intent, Kind};
@@ -270,9 +269,7 @@ impl Workspace {
         }
         if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
             let over = over.as_ref().map(|over| {
-                let (format, text) = Format::decode(&over.bytes);
-                let mut there = DiskText { text, format };
-                there.read_in(document.encoding());
+                let there = document.decode(&over.bytes);
                 FileState {
                     stamp: Some(over.stamp),
                     ..FileState::of_text(there.text, there.format)
@@ -283,6 +280,16 @@ impl Workspace {
         }
         if let Some(over) = over {
             self.change_was_overwritten(buf, base, over, fx);
+        }
+    }
+
+    /// Records what the user has written to a buffer's own file without saving the buffer: its other
+    /// lines are unsaved ones.
+    pub(crate) fn user_wrote_part(&mut self, buf: BufId, bytes: &[u8], after: Stamp) {
+        let document = self.documents.get(buf);
+        if let Some(document) = document.filter(|it| it.encoding().reads(bytes)) {
+            let there = document.reads(&document.decode(bytes));
+            self.documents.set_disk(buf, there.text, Some(after));
         }
     }
 
@@ -455,13 +462,13 @@ fn told_in<'a>(
     })
 }
 
-/// Returns whether a file is a swap file (`.NAME.swp`) or an undo file (`.NAME.un~`) of Neovim's or
-/// Vim's, kept beside the file it belongs to. Its name decides, not its author: it is never
-/// put back, because it holds unsaved lines of the user.
+/// Returns whether a file is a swap file (`.NAME.swp`, or `%PATH.swp` in a folder for all) or an undo
+/// file (`.NAME.un~`) of Neovim's or Vim's. Its name decides, not its author: it is never put back,
+/// because it holds unsaved lines of the user.
 fn is_editors(change: &FileChange) -> bool {
     let name = change.path.file_name().map(|name| name.as_encoded_bytes());
     let is_named = match name {
-        Some([b'.', _, .., b'.', b's', b'w', last]) => last.is_ascii_lowercase(),
+        Some([b'.' | b'%', _, .., b'.', b's', b'w', last]) => last.is_ascii_lowercase(),
         Some(name) => name.starts_with(b".") && name.ends_with(b".un~"),
         None => false,
     };
@@ -483,5 +490,37 @@ fn obeyed_by_git(path: &Path) -> Option<&'static str> {
         [b"config", b".git", _] => Some("git obeys it with the next command"),
         [_, b"hooks", b".git"] => Some("git runs it with a later command"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_editors(name: &str, want: bool) {
+        let change = FileChange {
+            path: PathBuf::from("/p").join(name),
+            from: None,
+            before: FileState::missing(),
+            after: FileState::of_text(Text::default(), Default::default()),
+        };
+        assert_eq!(is_editors(&change), want, "{name}");
+    }
+
+    #[test]
+    fn swap_and_undo_files_are_known_by_their_names() {
+        for (name, want) in [
+            (".a.txt.swp", true),
+            (".a.txt.swo", true),
+            ("%home%a.txt.swp", true),
+            (".a.txt.un~", true),
+            ("a.txt.swp", false),
+            (".swp", false),
+            (".a.txt.sw1", false),
+            ("%.txt", false),
+        ] {
+            check_editors(name, want);
+        }
     }
 }

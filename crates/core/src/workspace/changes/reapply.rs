@@ -8,7 +8,7 @@ use std::path::Path;
 use super::TakeIn;
 use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp};
+use crate::spine::event::{DiskFile, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{FileChange, FileState};
 use crate::text::diff::{Conflict, Merge, diff, merge};
@@ -116,11 +116,10 @@ impl Workspace {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        let (format, text) = Format::decode(&over.bytes);
         let path = document.real.clone();
         let reapply = Reapply {
             base,
-            theirs: document.reads(&DiskText { text, format }).text,
+            theirs: document.reads(&document.decode(&over.bytes)).text,
             by: self.writer_of(&path, Some(over.stamp)),
             under: Under {
                 text: document.text.clone(),
