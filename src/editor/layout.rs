@@ -21,6 +21,9 @@ const MIN_SCREEN: i64 = 100;
 
 /// The window variable with the width that a chat was given, until the user changes the width.
 const GIVEN: &str = "acp_width";
+/// The window variable of an input: the height that it should have, the height that it was given, and
+/// that of the input and its transcript together at that time.
+const HEIGHTS: &str = "acp_height";
 
 /// The windows of a chat in a tab page.
 struct Shown {
@@ -168,6 +171,7 @@ fn screen_resized() -> mlua::Result<()> {
 /// Records which chats the user has resized.
 fn windows_resized() -> mlua::Result<()> {
     ease_heights()?;
+    keep_heights()?;
     let (columns, _) = window::screen()?;
     for win in beside()? {
         let width = window::width(win)?;
@@ -204,6 +208,35 @@ fn ease_heights() -> mlua::Result<()> {
     Ok(())
 }
 
+/// Gives an input its height again after a window above or below the chat has opened or closed. A
+/// height that the user has set is one that changes the transcript's alone.
+fn keep_heights() -> mlua::Result<()> {
+    let chats = chats::with(|chats| chats.by_session.clone());
+    for chat in chats.values() {
+        for input in nvim::windows_of(chat.input)? {
+            let Some(transcript) = window::showing(chat.transcript, window::tab_of(input)?)? else {
+                continue;
+            };
+            let height = window::height(input)?;
+            let total = height + window::height(transcript)?;
+            let (wanted, given) = match numbers(input, HEIGHTS)?[..] {
+                [wanted, _, of] if of != total => {
+                    let share = wanted * total / of.max(1);
+                    let least = share.max(total / 3);
+                    (wanted, wanted.min(height.max(least)))
+                }
+                [wanted, given, _] if given == height => (wanted, given),
+                _ => (height, height),
+            };
+            if given != height {
+                api::<()>("nvim_win_set_height", (input, given))?;
+            }
+            api::<()>("nvim_win_set_var", (input, HEIGHTS, [wanted, given, total]))?;
+        }
+    }
+    Ok(())
+}
+
 /// Returns the windows of transcripts beside the text.
 fn beside() -> mlua::Result<Vec<i32>> {
     let chats = chats::with(|chats| chats.by_session.clone());
@@ -221,10 +254,18 @@ fn beside() -> mlua::Result<Vec<i32>> {
 
 /// Returns the width that a window was given, and the columns of the screen at that time.
 fn given(win: i32) -> mlua::Result<Option<(i64, i64)>> {
-    // A missing variable is an empty text.
-    Ok(match nvim::vim_fn("getwinvar", (win, GIVEN))? {
-        Value::Table(given) => Some((given.get(1)?, given.get(2)?)),
+    Ok(match numbers(win, GIVEN)?[..] {
+        [width, columns] => Some((width, columns)),
         _ => None,
+    })
+}
+
+/// Returns the numbers in a window variable.
+fn numbers(win: i32, name: &str) -> mlua::Result<Vec<i64>> {
+    // A missing variable is an empty text.
+    Ok(match nvim::vim_fn("getwinvar", (win, name))? {
+        Value::Table(numbers) => numbers.sequence_values().collect::<mlua::Result<_>>()?,
+        _ => Vec::new(),
     })
 }
 

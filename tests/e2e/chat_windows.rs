@@ -561,6 +561,29 @@ fn a_low_screen_with_other_windows_of_a_fixed_height_is_survived() {
 }
 
 #[test]
+fn the_input_has_its_height_again_when_other_windows_have_come_and_gone() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    let height = || nvim.lua("return vim.fn.winheight(_G.input)", ());
+    nvim.lua("_G.input = vim.api.nvim_get_current_win()", ());
+    let before = height();
+    nvim.cmd("botright copen 14");
+    nvim.cmd("wincmd p");
+    nvim.cmd("topleft new");
+    nvim.cmd("close");
+    nvim.cmd("cclose");
+    nvim.wait("the height that it had", || height() == before);
+    nvim.lua("vim.api.nvim_win_set_height(_G.input, 7)", ());
+    nvim.wait("the user's height", || height() == 7);
+    nvim.cmd("botright 15new");
+    nvim.wait("a lower input", || {
+        height().as_i64().is_some_and(|rows| rows < 7)
+    });
+    nvim.cmd("close");
+    nvim.wait("the user's height", || height() == 7);
+    nvim.quit();
+}
+
+#[test]
 fn the_transcript_is_scrolled_from_the_input() {
     let lines: Vec<String> = (1..=60).map(|row| format!("line {row}")).collect();
     let long = json!({ "say": lines.join("\n\n") }).to_string();
