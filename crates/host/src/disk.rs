@@ -24,6 +24,7 @@ use super::quiescence::Quiescence;
 use super::refusal::Refusal;
 use super::write::write;
 use acp_core::event::Event;
+use acp_core::spine::effect::MayReplace;
 use acp_core::spine::event::{DiskFile, DiskText, ReadError, Stamp, WriteError};
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::FileState;
@@ -47,11 +48,13 @@ pub(super) enum Operation {
     Delete {
         token: Token<reply::DiskWritten>,
         roots: Vec<PathBuf>,
+        over: MayReplace,
     },
     Restore {
         token: Token<reply::DiskWritten>,
         roots: Vec<PathBuf>,
         state: FileState,
+        over: MayReplace,
     },
     Move {
         token: Token<reply::DiskWritten>,
@@ -189,10 +192,15 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
                 result: result.unwrap_or_else(|| Err(panicked("written").into())),
             }
         }
-        Operation::Delete { token, roots } => {
+        Operation::Delete { token, roots, over } => {
             let work = move || -> Result<_, WriteError> {
                 let held = Held::find(&file, &roots);
-                on_held(held, &file, "deleted", delete)?;
+                on_held(held, &file, "deleted", |file| {
+                    match project::is_over(file, over).map_err(|it| it.words(file, "deleted"))? {
+                        true => Ok(delete(file)?),
+                        false => Err(WriteError::Stale),
+                    }
+                })?;
                 Ok(None)
             };
             let result = shared.blocking(kit, "deleting a file", work).await;
@@ -205,13 +213,14 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
             token,
             roots,
             state,
+            over,
         } => {
             let work = move || -> Result<_, WriteError> {
                 let held = match state.is_missing() {
                     true => Held::find(&file, &roots),
                     false => Held::make(&file, &roots),
                 };
-                let restore = |file: &Path| project::restore(file, &state, &here.store);
+                let restore = |file: &Path| project::restore(file, &state, over, &here.store);
                 on_held(held, &file, "restored", restore)?;
                 Ok(acp_edge::paths::stamp(&file))
             };
@@ -226,7 +235,7 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
                 let held = Held::find(&file, &roots);
                 on_held(held, &file, "moved", |from| {
                     let held = Held::make(&to, &roots);
-                    on_held(held, &to, "restored", |to| project::move_to(from, to))
+                    on_held(held, &to, "restored", |to| Ok(project::move_to(from, to)?))
                 })?;
                 Ok(acp_edge::paths::stamp(&to))
             };
@@ -298,18 +307,21 @@ fn on_held(
     held: Result<Held, Refusal>,
     path: &Path,
     done: &str,
-    work: impl FnOnce(&Path) -> Result<(), String>,
-) -> Result<(), String> {
+    work: impl FnOnce(&Path) -> Result<(), WriteError>,
+) -> Result<(), WriteError> {
     let held = match held {
         Err(Refusal::Io(error)) if is_missing(&error) && done == "deleted" => return Ok(()),
-        Err(refusal) => return Err(refusal.words(path, done)),
+        Err(refusal) => return Err(refusal.words(path, done).into()),
         Ok(held) => held,
     };
     let result = work(&held.file());
-    result.map_err(|sentence| {
-        let sentence = held.named(&sentence);
+    result.map_err(|error| {
+        let error = match error {
+            WriteError::Failed(sentence) => WriteError::Failed(held.named(&sentence)),
+            WriteError::Stale => WriteError::Stale,
+        };
         held.undo();
-        sentence
+        error
     })
 }
 

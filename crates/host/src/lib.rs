@@ -258,9 +258,12 @@ impl Host {
                 self.file(path, operation);
             }
             HostEffect::Resolve { token, paths } => self.resolve(token, paths),
-            HostEffect::DeleteDisk { token, path, roots } => {
-                self.file(path, Operation::Delete { token, roots });
-            }
+            HostEffect::DeleteDisk {
+                token,
+                path,
+                roots,
+                over,
+            } => self.file(path, Operation::Delete { token, roots, over }),
             HostEffect::OpenProject { root } => self.projects.open(root, &self.kit),
             HostEffect::CloseProject { root } => {
                 let line = format!("{}: closed", root.display());
@@ -287,12 +290,14 @@ impl Host {
                 path,
                 roots,
                 state,
+                over,
             } => self.file(
                 path,
                 Operation::Restore {
                     token,
                     roots,
                     state,
+                    over,
                 },
             ),
             HostEffect::MoveDisk {

@@ -23,6 +23,14 @@ pub enum Effect {
     Editor(EditorEffect),
 }
 
+/// What a restore or a deletion may replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayReplace {
+    Anything,
+    /// The file with this stamp; without one, nothing.
+    Only(Option<Stamp>),
+}
+
 /// An action of the host.
 #[derive(Debug)]
 pub enum HostEffect {
@@ -60,6 +68,7 @@ pub enum HostEffect {
         token: Token<reply::DiskWritten>,
         path: PathBuf,
         roots: Vec<PathBuf>,
+        over: MayReplace,
     },
     /// Starts to watch a project: takes a checkpoint, the base of later reports, and reports
     /// changes by `DiskChanged`. Has no effect on an open project.
@@ -102,6 +111,7 @@ pub enum HostEffect {
         path: PathBuf,
         roots: Vec<PathBuf>,
         state: FileState,
+        over: MayReplace,
     },
     /// Moves a file to a path that must not exist; answered by `DiskWritten`.
     MoveDisk {

@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::event::Event;
-use crate::spine::effect::HostEffect;
+use crate::spine::effect::{HostEffect, MayReplace};
 use crate::spine::event::{DiskFile, DiskText, ReadError, Stamp, WriteError};
 use crate::spine::project::{Blob, Body, FileState};
 use crate::text::Text;
@@ -176,15 +176,27 @@ impl Disk {
                 token,
                 result: self.write_over(&path, over, &text, format),
             },
-            HostEffect::DeleteDisk { token, path, .. } => Event::DiskWritten {
-                token,
-                result: self.delete(&path).map(|()| None).map_err(WriteError::from),
-            },
-            HostEffect::Restore {
-                token, path, state, ..
+            HostEffect::DeleteDisk {
+                token, path, over, ..
             } => Event::DiskWritten {
                 token,
-                result: self.restore(&path, &state).map_err(WriteError::from),
+                result: match self.is_other(&path, over) {
+                    true => Err(WriteError::Stale),
+                    false => self.delete(&path).map(|()| None).map_err(WriteError::from),
+                },
+            },
+            HostEffect::Restore {
+                token,
+                path,
+                state,
+                over,
+                ..
+            } => Event::DiskWritten {
+                token,
+                result: match self.is_other(&path, over) {
+                    true => Err(WriteError::Stale),
+                    false => self.restore(&path, &state).map_err(WriteError::from),
+                },
             },
             HostEffect::MoveDisk {
                 token, from, to, ..
@@ -194,6 +206,14 @@ impl Disk {
             },
             other => panic!("no operation of a disk: {other:?}"),
         })
+    }
+
+    /// Returns whether there is another file than a restore or a deletion may replace.
+    fn is_other(&self, path: &Path, over: MayReplace) -> bool {
+        match over {
+            MayReplace::Anything => false,
+            MayReplace::Only(stamp) => self.stamp(path).is_some_and(|there| Some(there) != stamp),
+        }
     }
 
     pub fn read(&self, path: &Path) -> Result<DiskFile, ReadError> {

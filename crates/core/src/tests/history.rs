@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::random::cases;
 use super::screen::{ALL, Chat};
 use super::steps::{Can, Step, can, step};
 use super::story::Story;
@@ -606,7 +607,7 @@ fn a_conversation_is_exported_as_markdown() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn the_record_equals_the_transcript_after_any_events(

@@ -7,7 +7,7 @@ use super::story::Story;
 use super::world::World;
 
 /// Returns the number of cases: `usual`, unless `PROPTEST_CASES` sets another.
-fn cases(usual: u32) -> ProptestConfig {
+pub(super) fn cases(usual: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     let cases = match config.cases {
         PROPTESTS_OWN => usual,

@@ -57,6 +57,54 @@ fn a_created_file_is_deleted_by_reject_and_kept_by_accept() {
     }
 }
 
+/// Rejects what `agent` did to the file, which had the text `before`; after `ops` operations on the
+/// disk, another program writes `others` before the next. Its line is still there then.
+#[track_caller]
+fn check_others_stay(
+    place: Place,
+    before: Option<&str>,
+    agent: fn(&mut super::disk::Disk),
+    others: &str,
+    ops: usize,
+) {
+    let mut w = running(place, before);
+    shell(&mut w, agent);
+    w.ends_turn("end_turn");
+    w.holds(Part::Disk);
+    w.holds(Part::Watcher);
+    reject(&mut w);
+    for _ in 0..ops {
+        if let Some(event) = w.disk.work(Path::new(F)) {
+            w.happens(event);
+        }
+    }
+    let is_over = w.disk.busy().is_empty();
+    w.disk.put(F, others);
+    w.goes_on();
+    let there = disk(&w).unwrap_or_default();
+    assert!(
+        there.contains("mine\n"),
+        "{place:?}, {ops} ({is_over}): {there}"
+    );
+    w.skip();
+}
+
+#[test]
+fn what_another_program_writes_during_a_reject_of_the_whole_file_stays() {
+    for place in PLACES {
+        for ops in 0..4 {
+            let put = |disk: &mut super::disk::Disk| disk.put(F, "new\n");
+            check_others_stay(place, None, put, "new\nmine\n", ops);
+            let remove = |disk: &mut super::disk::Disk| disk.removes(F);
+            check_others_stay(place, Some("old\n"), remove, "mine\n", ops);
+            let chmod = |disk: &mut super::disk::Disk| {
+                disk.modes.insert(F.into(), 0o755);
+            };
+            check_others_stay(place, Some("old\n"), chmod, "old\nmine\n", ops);
+        }
+    }
+}
+
 #[test]
 fn rejecting_an_empty_or_binary_created_file_deletes_it() {
     for bytes in [&b""[..], b"\0\x01"] {

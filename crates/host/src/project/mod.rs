@@ -45,7 +45,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 pub use self::limits::Limits;
-pub(super) use self::restore::{move_to, restore};
+pub(super) use self::restore::{is_over, move_to, restore};
 use self::reviews::Keeper;
 pub(super) use self::store::Store;
 use super::Kit;

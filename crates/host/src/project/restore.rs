@@ -19,6 +19,8 @@ use super::store::Store;
 use crate::disk::delete;
 use crate::refusal::Refusal;
 use crate::write;
+use acp_core::spine::effect::MayReplace;
+use acp_core::spine::event::WriteError;
 use acp_core::spine::project::{Blob, Body, FileState};
 use acp_edge::paths::is_missing;
 
@@ -37,24 +39,51 @@ const MAX_DEPTH: usize = 64;
 /// Restores the state of a path: content, kind and mode.
 ///
 /// # Errors
-/// A sentence with the path and the next step.
-pub(crate) fn restore(path: &Path, state: &FileState, store: &Store) -> Result<(), String> {
+/// There is another file than it may replace, or a sentence with the path and the next step.
+pub(crate) fn restore(
+    path: &Path,
+    state: &FileState,
+    over: MayReplace,
+    store: &Store,
+) -> Result<(), WriteError> {
     let words = |refusal: Refusal| refusal.words(path, "restored");
+    if !is_over(path, over).map_err(words)? {
+        return Err(WriteError::Stale);
+    }
     let bytes = match &state.body {
-        Body::Missing => return delete(path),
-        Body::Link(to) => return link(path, to).map_err(words),
+        Body::Missing => return Ok(delete(path)?),
+        Body::Link(to) => return Ok(link(path, to).map_err(words)?),
         // Possible without a stored content if only the mode has changed.
         Body::Bytes { blob: None, .. } | Body::Unreadable(_) if is_untouched(path, state) => None,
         Body::Bytes { blob: None, .. } => {
-            return Err(lost(path, "its content was too large to store"));
+            return Err(lost(path, "its content was too large to store").into());
         }
-        Body::Unreadable(_) => return Err(lost(path, "its previous content could not be read")),
+        Body::Unreadable(_) => {
+            return Err(lost(path, "its previous content could not be read").into());
+        }
         Body::Bytes {
             blob: Some(blob), ..
         } => Some(kept(path, *blob, store)?),
         Body::Text(text) => Some(write::encode(&text.text, text.format).map_err(words)?),
     };
-    content(path, bytes.as_deref(), state.mode).map_err(words)
+    match content(path, bytes.as_deref(), state.mode, over).map_err(words)? {
+        true => Ok(()),
+        false => Err(WriteError::Stale),
+    }
+}
+
+/// Returns whether there is no other file than a restore or a deletion may replace. Folders and
+/// special files are no such files; each change refuses or replaces them in its own way.
+pub(crate) fn is_over(path: &Path, over: MayReplace) -> Result<bool, Refusal> {
+    let here = match over {
+        MayReplace::Anything => return Ok(true),
+        MayReplace::Only(_) => here(path)?.filter(|meta| meta.is_file() || meta.is_symlink()),
+    };
+    Ok(match here {
+        Some(meta) => over == MayReplace::Only(Some(acp_edge::paths::stamp_of(&meta))),
+        // Nothing is lost where nothing is.
+        None => true,
+    })
 }
 
 /// Moves a file to a free path.
@@ -119,8 +148,15 @@ fn here(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Creates or changes a regular file with this content (`None` keeps the current one) and mode.
-fn content(path: &Path, bytes: Option<&[u8]>, mode: Option<u32>) -> Result<(), Refusal> {
+/// Creates or changes a regular file with this content (`None` keeps the current one) and mode; returns
+/// whether there was no other file than it may replace.
+fn content(
+    path: &Path,
+    bytes: Option<&[u8]>,
+    mode: Option<u32>,
+    over: MayReplace,
+) -> Result<bool, Refusal> {
+    let is_still = || is_over(path, over);
     let here = here(path)?;
     match (bytes, here) {
         (None, _) => {}
@@ -130,21 +166,27 @@ fn content(path: &Path, bytes: Option<&[u8]>, mode: Option<u32>) -> Result<(), R
                 write::check_writable(path, &meta)?;
             }
             let same = || fs::read(path).is_ok_and(|there| there == bytes);
-            if meta.len() != bytes.len() as u64 || !same() {
-                write::replace(path, &meta, bytes, &|| Ok(true))?;
+            if (meta.len() != bytes.len() as u64 || !same())
+                && write::replace(path, &meta, bytes, &is_still)?.is_none()
+            {
+                return Ok(false);
             }
         }
         (Some(bytes), here) => {
             make_way(path, here.as_ref())?;
-            write::create(path, bytes, mode.unwrap_or(0o666) & 0o777, &|| Ok(true))?;
+            let mode = mode.unwrap_or(0o666) & 0o777;
+            if write::create(path, bytes, mode, &is_still)?.is_none() {
+                return Ok(false);
+            }
         }
     }
     match mode {
         Some(mode) if fs::symlink_metadata(path)?.mode() & PERMISSIONS != mode & PERMISSIONS => {
-            Ok(set_mode(path, mode & PERMISSIONS)?)
+            set_mode(path, mode & PERMISSIONS)?;
         }
-        _ => Ok(()),
+        _ => {}
     }
+    Ok(true)
 }
 
 /// Sets the mode of a file that is no link.

@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
+use acp_core::spine::effect::MayReplace;
 use acp_core::spine::event::{DiskText, WriteError};
+use acp_core::spine::project::FileState;
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 
@@ -45,6 +47,7 @@ impl Run {
     fn delete(&self, name: &str) -> Result<(), String> {
         let path = self.path(name);
         self.host.run(HostEffect::DeleteDisk {
+            over: MayReplace::Anything,
             roots: vec!["/".into()],
             token: WRITTEN,
             path,
@@ -193,6 +196,49 @@ fn a_write_keeps_the_mode_and_follows_links() {
 }
 
 #[test]
+fn a_deletion_and_a_restore_leave_another_file_than_they_may_replace() {
+    let run = Run::new();
+    let path = run.path("a");
+    let deletes = |over: MayReplace| {
+        run.host.run(HostEffect::DeleteDisk {
+            token: WRITTEN,
+            path: path.clone(),
+            roots: vec!["/".into()],
+            over,
+        });
+        run.written()
+    };
+    let restores = |over: MayReplace| {
+        run.host.run(HostEffect::Restore {
+            token: WRITTEN,
+            path: path.clone(),
+            roots: vec!["/".into()],
+            state: FileState::of_text(Text::from_text("old\n"), Format::default()),
+            over,
+        });
+        run.written()
+    };
+    run.file("a", b"seen\n", 0o644);
+    let seen = MayReplace::Only(acp_edge::paths::stamp(&path));
+    run.file("a", b"another's\n", 0o644);
+    for over in [seen, MayReplace::Only(None)] {
+        assert_eq!(deletes(over), Err("stale".to_owned()));
+        assert_eq!(restores(over), Err("stale".to_owned()));
+        assert_eq!(read(&path), "another's\n");
+    }
+    let there = MayReplace::Only(acp_edge::paths::stamp(&path));
+    assert_eq!(restores(there), Ok(()));
+    assert_eq!(read(&path), "old\n");
+    let there = MayReplace::Only(acp_edge::paths::stamp(&path));
+    assert_eq!(deletes(there), Ok(()));
+    assert!(!path.exists());
+    // Nothing is lost where nothing is.
+    assert_eq!(deletes(seen), Ok(()));
+    assert_eq!(restores(seen), Ok(()));
+    assert_eq!(read(&path), "old\n");
+}
+
+#[test]
 fn a_link_to_a_file_to_come_must_stay_within_the_folders() {
     let run = Run::new();
     let outside = tempfile::tempdir().expect("a folder");
@@ -330,6 +376,7 @@ fn operations_on_a_path_keep_their_order() {
             path: path.clone(),
         });
         run.host.run(HostEffect::DeleteDisk {
+            over: MayReplace::Anything,
             roots: vec!["/".into()],
             token: Token::new(n),
             path,
@@ -418,6 +465,7 @@ fn pending_writes_are_finished_at_shutdown() {
         });
         if n < 19 {
             run.host.run(HostEffect::DeleteDisk {
+                over: MayReplace::Anything,
                 roots: vec!["/".into()],
                 token: WRITTEN,
                 path,

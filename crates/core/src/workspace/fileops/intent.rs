@@ -15,7 +15,9 @@ use crate::workspace::Workspace;
 use crate::workspace::changes::{Reapply, TakeIn};
 use crate::workspace::files::{Read, Write};
 use crate::workspace::proposals::PutBack;
-use crate::workspace::reviews::{Aim, Decide, GONE, Moved, NO_TEXT, plan_reread, plan_rest};
+use crate::workspace::reviews::{
+    Aim, CHANGED, Decide, GONE, Moved, NO_TEXT, plan_reread, plan_rest,
+};
 
 /// An intent, and the file it is about.
 #[derive(Debug)]
@@ -117,7 +119,8 @@ impl Workspace {
             Intent::TakeIn(change) => op.tries > 1 || self.reads_change(change),
             // The save has reported the file.
             Intent::Reapply(_) => op.tries > 0,
-            Intent::Restore { .. } | Intent::MoveBack(_) | Intent::Move(_) => false,
+            Intent::Restore { .. } => self.restores_text(&op.path),
+            Intent::MoveBack(_) | Intent::Move(_) => false,
         }
     }
 
@@ -162,6 +165,11 @@ impl Workspace {
             && is_about_lines
         {
             return Err(NO_TEXT.to_owned());
+        }
+        if matches!(op.intent, Intent::Restore { .. } | Intent::Rest)
+            && disk.is_some_and(|disk| !self.is_known(path, disk))
+        {
+            return Err(CHANGED.to_owned());
         }
         match &mut op.intent {
             Intent::TakeIn(change) => self.prepare_change(path, change, disk),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, Save};
+use crate::spine::effect::{EditorEffect, Effect, HostEffect, MayReplace, Save};
 use crate::spine::event::{DiskFile, EditDone, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
@@ -236,6 +236,7 @@ impl Change {
         token: Token<DiskWritten>,
         path: PathBuf,
         roots: Vec<PathBuf>,
+        may_replace: MayReplace,
     ) -> Effect {
         Effect::Host(match self {
             Change::Write { over, text, format } => HostEffect::WriteDisk {
@@ -246,14 +247,18 @@ impl Change {
                 text,
                 format,
             },
-            Change::Restore(state) if state.is_missing() => {
-                HostEffect::DeleteDisk { token, path, roots }
-            }
+            Change::Restore(state) if state.is_missing() => HostEffect::DeleteDisk {
+                token,
+                path,
+                roots,
+                over: may_replace,
+            },
             Change::Restore(state) => HostEffect::Restore {
                 token,
                 path,
                 roots,
                 state,
+                over: may_replace,
             },
             Change::Move(to) => HostEffect::MoveDisk {
                 token,

@@ -11,7 +11,7 @@ use super::plan::{Change, FileNow, Landing, Next, Opens, Outcome, Plan};
 use super::{Author, MAX_TRIES, failure};
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::{Effect, HostEffect, MayReplace};
 use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
@@ -126,6 +126,10 @@ impl Workspace {
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
             return self.fileops.waits(lane, op, None, None);
         }
+        let may_replace = match &disk {
+            Some(disk) if self.restores_text(&op.path) => MayReplace::Only(disk.stamp),
+            _ => MayReplace::Anything,
+        };
         let plan = match self.prepare(&mut op, disk.as_ref(), fx) {
             Ok(()) => op.intent.plan(FileNow::of(self, &op.path, disk)),
             Err(why) => Plan::Fail(why),
@@ -146,7 +150,7 @@ impl Workspace {
                 let token = self.jobs.writes.add(lane);
                 let roots = self.roots_of(&op.intent);
                 let path = self.place_of(&op.path, &change);
-                fx.push(change.into_effect(token, path, roots));
+                fx.push(change.into_effect(token, path, roots, may_replace));
                 self.fileops.waits(lane, op, Some(landing), None);
             }
             Plan::Again => self.replan(lane, op, None, fx),
@@ -174,6 +178,16 @@ impl Workspace {
             _ => None,
         };
         place.unwrap_or(path).to_owned()
+    }
+
+    /// Returns whether a restore of a file replaces or deletes a text, or creates the file, so that
+    /// reading it shows what is lost.
+    pub(super) fn restores_text(&self, path: &Path) -> bool {
+        let review = self.reviews.get(path);
+        review.is_some_and(|review| {
+            let is_text = review.now.is_text() || review.now.is_missing();
+            is_text && review.place_of(&review.now).is_some()
+        })
     }
 
     fn open_review(&mut self, opens: Option<Box<Opens>>) {
@@ -261,15 +275,18 @@ impl Workspace {
         self.run_lane(lane, fx);
     }
 
-    /// Returns the file of a decision that is about all of it and needs no text, although it cannot be
-    /// read.
+    /// Returns the file of a decision that is about all of it and needs no new text, although it cannot
+    /// be read.
     fn known_whole(&self, op: &Operation) -> Option<DiskFile> {
-        let is_decision = matches!(op.intent, Intent::Decide(_) | Intent::Shift(_));
-        let review = self.reviews.get(&op.path).filter(|_| is_decision)?;
-        let is_whole = matches!(review.now.body, Body::Bytes { .. } | Body::Link(_));
-        is_whole.then(|| DiskFile {
+        let review = self.reviews.get(&op.path)?;
+        let content = match (&op.intent, &review.now.body) {
+            (Intent::Decide(_) | Intent::Shift(_), Body::Bytes { .. } | Body::Link(_)) => None,
+            (Intent::Restore { .. }, Body::Text(content)) => Some(content.clone()),
+            _ => return None,
+        };
+        Some(DiskFile {
             real: review.real.clone(),
-            content: None,
+            content,
             stamp: review.now.stamp,
         })
     }

@@ -230,6 +230,8 @@ impl FileReview {
 /// The reasons for leaving a file without a decision.
 pub(crate) const NO_TEXT: &str = "it is no longer text; nothing was changed. Look at it again.";
 pub(crate) const GONE: &str = "it no longer exists; nothing was changed. Look at it again.";
+pub(crate) const CHANGED: &str =
+    "another program has changed it; what is there stays. Look at it again.";
 
 impl Workspace {
     /// Accepts or rejects what a scope selects: proposals at once, then changes that are written.

@@ -16,6 +16,7 @@ use crate::text::Text;
 use crate::text::format::{Encoding, Format};
 use crate::workspace::Workspace;
 use crate::workspace::changes::{DiskMerge, known_on_disk};
+use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Change, FileNow, Intent, Landing, Next, Plan};
 use crate::workspace::ledger::Which;
 
@@ -144,6 +145,13 @@ impl FileReview {
         step.is_some() || self.is_left_of_made()
     }
 
+    /// Returns whether a file on disk is as the last decision has left it.
+    fn is_as_left(&self, disk: &DiskFile) -> bool {
+        let there = disk.content.as_ref().map(|content| &content.text);
+        let left = self.now.text().filter(|_| !self.now.is_missing());
+        self.now.stamp == disk.stamp || left.as_ref() == there
+    }
+
     /// Returns whether all remaining lines of a file the agent created are the user's.
     fn is_left_of_made(&self) -> bool {
         self.is_created() && self.ledger.hunks().is_empty() && !self.ledger.current().is_empty()
@@ -179,6 +187,32 @@ impl Workspace {
         };
         self.follow_up(path.to_owned(), intent, fx);
         true
+    }
+
+    /// Returns whether a file on disk is the one that its review or its buffer has; a missing one loses
+    /// nothing.
+    pub(crate) fn is_known(&self, path: &Path, disk: &DiskFile) -> bool {
+        let Some(content) = &disk.content else {
+            return true;
+        };
+        let now = self.reviews.get(path).map(|review| &review.now);
+        let document = self.documents.find(path).map(|(_, document)| document);
+        let stamps = [
+            now.and_then(|now| now.stamp),
+            document.and_then(|document| document.stamp),
+        ];
+        let is_now = |now: &FileState| {
+            now.format().is_some_and(|format| {
+                let mut there = content.clone();
+                there.read_in(format.encoding);
+                now.text() == Some(there.text)
+            })
+        };
+        let is_saved =
+            |document: &Document| document.saved.as_ref() == Some(&document.reads(content).text);
+        disk.stamp.is_some() && stamps.contains(&disk.stamp)
+            || now.is_some_and(is_now)
+            || document.is_some_and(is_saved)
     }
 
     /// Records, for undo, that the whole file gets another state.
@@ -298,6 +332,9 @@ impl Workspace {
         fx: &mut Effects,
     ) -> Next {
         let (buf, is_gone) = (merge.buf, merge.disk.content.is_none());
+        let review = self.reviews.get(path);
+        // What another program has written since was not rejected.
+        let is_reject = is_reject && review.is_none_or(|review| review.is_as_left(&merge.disk));
         let is_done = self.disk_is_merged(merge, done, fx);
         self.reviews.touch(path);
         if !is_done {
@@ -337,13 +374,17 @@ pub(crate) fn plan_reread(now: FileNow) -> Plan {
         *base != theirs && *of_file.base() == theirs && of_file.current().is_empty()
     });
     let base = document.saved.as_ref().unwrap_or(&document.text).clone();
+    let is_as_left = now.review.is_none_or(|review| review.is_as_left(&disk));
     let (merge, edit) = match beside {
         Some(ledger) => DiskMerge::plan_beside(buf, document, disk, theirs, ledger.base()),
         None => DiskMerge::plan(buf, document, disk, (base, theirs), None),
     };
     Plan::Edit {
         edit,
-        author: Author::Decision,
+        author: match is_as_left {
+            true => Author::Decision,
+            false => Author::Others,
+        },
         opens: None,
         landing: Landing::Reread(Box::new(merge)),
     }

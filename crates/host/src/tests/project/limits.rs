@@ -172,6 +172,7 @@ fn with_an_unwritable_store_changes_are_reported_in_full() {
     assert!(limited.starts_with(&start), "{limited}");
     let change = changes.into_iter().last().expect("two changes");
     work.run.host.run(HostEffect::Restore {
+        over: MayReplace::Anything,
         roots: vec!["/".into()],
         token: Token::new(1),
         path: change.path,

@@ -12,6 +12,7 @@ impl Work {
     fn restore(&self, name: &str, state: FileState) -> Result<(), String> {
         let path = self.path(name);
         self.run.host.run(HostEffect::Restore {
+            over: MayReplace::Anything,
             roots: vec!["/".into()],
             token: TOKEN,
             path,

@@ -66,6 +66,7 @@ fn a_repository_keeps_every_byte_and_timestamp() {
     let (changes, _) = work.checkpoint();
     assert_eq!(changes.len(), 1);
     work.run.host.run(HostEffect::Restore {
+        over: MayReplace::Anything,
         roots: vec!["/".into()],
         token: Token::new(12),
         path: work.path("a"),
