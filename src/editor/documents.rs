@@ -265,8 +265,11 @@ fn has_failed(buf: i32, there: Option<Stamp>) -> mlua::Result<bool> {
         return Ok(false);
     };
     let is_modified: bool = nvim::buf_option(buf, "modified")?;
-    let is_same_file = before.file == there && (is_modified || !before.is_modified);
-    Ok(is_same_file || is_modified && before.tick == tick(buf))
+    let is_same_text = before.tick == tick(buf);
+    Ok(match before.file == there {
+        true => is_modified || !before.is_modified && is_same_text,
+        false => is_modified && is_same_text,
+    })
 }
 
 /// Records the file that a `:write` is about to replace, and returns the previous one.

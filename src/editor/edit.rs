@@ -27,6 +27,7 @@ use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
 use acp_core::text::format::Format;
 use acp_core::text::{LineEdit, Text, moved};
+use acp_edge::replaced::Replaced;
 
 /// An edit, as the core requests it.
 #[derive(Debug)]
@@ -312,9 +313,8 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
     if acp_edge::paths::stamp(path) != stamp {
         return Err(SaveError::Stale);
     }
-    // Neovim would create the file that the link names, which may be anywhere.
-    if stamp.is_none() && path.is_symlink() {
-        let why = "it is a link to a file that does not exist; create that file first";
+    if stamp.is_none() && path.is_symlink() && !outside::leads_within(path) {
+        let why = "it is a link out of the session's folders; check that link";
         return Err(SaveError::Refused(why.to_owned()));
     }
     if stamp.is_some() && acp_edge::paths::is_read_only(path) {
@@ -328,8 +328,12 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
     let bang = if is_renamed(buf) { "" } else { "!" };
     let is_stale = Rc::new(Cell::new(false));
     let (file, found) = (path.to_owned(), Rc::clone(&is_stale));
+    let bytes = |path: &Path| Replaced::read(path).map(|file| file.bytes().to_owned());
+    let before = bytes(path);
     let look_again = move || {
-        found.set(acp_edge::paths::stamp(&file) != stamp);
+        // A hook may touch the file.
+        let is_same = || before.is_some() && bytes(&file) == before;
+        found.set(acp_edge::paths::stamp(&file) != stamp && !is_same());
         match found.get() {
             true => Err(mlua::Error::runtime("the file has changed meanwhile")),
             false => Ok(()),

@@ -21,8 +21,9 @@ const MIN_SCREEN: i64 = 100;
 
 /// The window variable with the width that a chat was given, until the user changes the width.
 const GIVEN: &str = "acp_width";
-/// The window variable of an input: the height that it should have, the height that it was given, and
-/// that of the input and its transcript together at that time.
+/// The window variable of an input: the height that it should have and the height that it was given;
+/// at that time, the height of the input and its transcript together, the number of windows in the tab
+/// page, and the lines for windows.
 const HEIGHTS: &str = "acp_height";
 
 /// The windows of a chat in a tab page.
@@ -208,30 +209,34 @@ fn ease_heights() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Gives an input its height again after a window above or below the chat has opened or closed. A
-/// height that the user has set is one that changes the transcript's alone.
+/// Gives an input its height again after a window above or below the chat has opened or closed.
+/// Otherwise it was the user who has changed the height.
 fn keep_heights() -> mlua::Result<()> {
     let chats = chats::with(|chats| chats.by_session.clone());
     for chat in chats.values() {
         for input in nvim::windows_of(chat.input)? {
-            let Some(transcript) = window::showing(chat.transcript, window::tab_of(input)?)? else {
+            let tab = window::tab_of(input)?;
+            let Some(transcript) = window::showing(chat.transcript, tab)? else {
                 continue;
             };
+            let count = i64::try_from(window::count_splits(tab)?).unwrap_or(0);
+            let lines = window::screen()?.1 - window::command_lines()?;
             let height = window::height(input)?;
             let total = height + window::height(transcript)?;
             let (wanted, given) = match numbers(input, HEIGHTS)?[..] {
-                [wanted, _, of] if of != total => {
+                [wanted, _, of, n, on] if of != total && (n, on) != (count, lines) => {
                     let share = wanted * total / of.max(1);
                     let least = share.max(total / 3);
                     (wanted, wanted.min(height.max(least)))
                 }
-                [wanted, given, _] if given == height => (wanted, given),
+                [wanted, given, ..] if given == height => (wanted, given),
                 _ => (height, height),
             };
             if given != height {
                 api::<()>("nvim_win_set_height", (input, given))?;
             }
-            api::<()>("nvim_win_set_var", (input, HEIGHTS, [wanted, given, total]))?;
+            let now = [wanted, given, total, count, lines];
+            api::<()>("nvim_win_set_var", (input, HEIGHTS, now))?;
         }
     }
     Ok(())

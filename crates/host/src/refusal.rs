@@ -24,6 +24,8 @@ pub(super) enum Refusal {
     ForeignEncoding,
     /// A link leads out of the folders that may be changed.
     Outside,
+    /// A link is where the file was.
+    Link,
     /// A folder above it was replaced by a link, again and again.
     Swapped,
     /// This client panicked.
@@ -83,6 +85,7 @@ impl Refusal {
                 "only Neovim can write its encoding; open it in a buffer first".into()
             }
             Refusal::Outside => "a link leads out of the session's folders; check that link".into(),
+            Refusal::Link => "a link has taken its place; look at it again".into(),
             Refusal::Swapped => {
                 "a folder above it is replaced all the time; try again when that has ended".into()
             }

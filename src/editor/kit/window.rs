@@ -87,6 +87,11 @@ pub fn height(win: i32) -> mlua::Result<i64> {
     api("nvim_win_get_height", win)
 }
 
+/// Returns the lines of the command line.
+pub fn command_lines() -> mlua::Result<i64> {
+    nvim::vim()?.get::<Table>("o")?.get("cmdheight")
+}
+
 /// Returns the columns and lines of the screen.
 pub fn screen() -> mlua::Result<(i64, i64)> {
     let options: Table = nvim::vim()?.get("o")?;

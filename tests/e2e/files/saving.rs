@@ -311,3 +311,29 @@ fn what_is_written_while_the_save_hooks_run_is_not_overwritten() {
     check_bytes(&nvim, "a.txt", "ONE\ntwo\nthree\nFOUR\nfive\n");
     nvim.quit();
 }
+
+#[test]
+fn a_save_hook_that_touches_the_file_does_not_keep_it_from_being_saved() {
+    let nvim = start_with("autocmd BufWritePre a.txt silent !touch %", write());
+    last_turn(&nvim);
+    check_bytes(&nvim, "a.txt", "one\nTWO\nthree\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_deleted_file_comes_back_through_its_link_when_its_turn_is_undone() {
+    let script = Script::new().step(json!({ "shell": "rm real.txt" }));
+    let project = Project::new().file("real.txt", "one\n");
+    std::os::unix::fs::symlink("real.txt", project.path("link.txt")).expect("a link");
+    let nvim = start(project.agent("agent", &script.done()), "link.txt");
+    turn(&nvim);
+    wait_lines(&nvim, &[""]);
+    nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
+    wait_lines(&nvim, &["one"]);
+    let link = nvim.project.path("link.txt");
+    nvim.wait("the file", || {
+        std::fs::read_to_string(&link).is_ok_and(|text| text == "one\n")
+    });
+    assert!(nvim.project.path("link.txt").is_symlink());
+    nvim.quit();
+}

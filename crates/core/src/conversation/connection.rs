@@ -28,8 +28,8 @@ impl Conversation {
         let session = self.sessions.get_mut(&key)?;
         session.options.begin();
         session.queue.hold(false);
-        // What it still says of a session that was closed while it opened would be taken for the new
-        // request's.
+        // Updates for a session that was closed while it was being loaded would be taken for the
+        // reopened one's.
         let is_left = |agent: &Agent| {
             let mut pending = agent.pending.values();
             session.id.as_ref().is_some_and(|id| {

@@ -53,6 +53,11 @@ impl Family {
         true
     }
 
+    /// Gives up the parents that have not arrived.
+    pub fn forget_waiting(&mut self) {
+        self.waiting.clear();
+    }
+
     /// Records the parent of an entry before that call has arrived.
     pub fn wait(&mut self, entry: usize, parent: ToolCallId) {
         let waiting = self.waiting.entry(parent).or_default();

@@ -93,7 +93,8 @@ impl Session {
     pub(crate) fn require_login(&mut self) -> bool {
         if let Some(sent) = self.login.sent.take() {
             self.queue.push_front(sent.prompt);
-            self.login.report = sent.report;
+            // A command in between had none.
+            self.login.report = sent.report.or(self.login.report.take());
             self.history.is_to_be_told |= sent.has_past;
             self.opening.is_not_used();
         }

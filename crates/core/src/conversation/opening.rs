@@ -74,6 +74,11 @@ impl Opening {
         self.had_past = std::mem::replace(&mut self.has_past, true);
     }
 
+    /// Records that the agent has begun with the prompt that was sent last.
+    pub fn is_begun(&mut self) {
+        self.had_past = true;
+    }
+
     /// Records that the agent has not taken the prompt that was sent last.
     pub fn is_not_used(&mut self) {
         self.has_past = self.had_past;
@@ -167,8 +172,8 @@ impl Session {
         }
     }
 
-    /// Ends the meaning of the agent's ids, except those that `is_kept` selects: in a new session, it
-    /// may use them again.
+    /// Forgets the agent's ids, except those that `is_kept` selects: it may use them again in a new
+    /// session.
     pub(crate) fn forget_ids(&mut self, is_kept: impl Fn(&ToolCallId) -> bool) {
         self.transcript.forget_calls(is_kept);
         self.compactions = Compactions::default();

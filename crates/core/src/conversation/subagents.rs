@@ -26,12 +26,27 @@ pub struct SubAgents {
     messages: BTreeMap<(SessionId, String), Told>,
 }
 
-/// A message between sessions, as one of them has it.
-#[derive(Debug)]
+/// A message between sessions, as one of them has it. A later update may leave out either end.
+#[derive(Debug, Default)]
 struct Told {
-    /// Its side; `None` if the other session shows it.
-    role: Option<Role>,
+    sender: Option<SessionId>,
+    recipient: Option<SessionId>,
     has_text: bool,
+}
+
+impl Told {
+    /// Returns who it is shown as in a session; `None` if the other session shows it, or if nobody
+    /// says whose it is.
+    fn role(&self, session: &SessionId, known: &BTreeMap<SessionId, SubAgent>) -> Option<Role> {
+        let is_below = |id: &SessionId| known.get(id).is_some_and(|sub| sub.above == *session);
+        let mut ends = [&self.sender, &self.recipient].into_iter().flatten();
+        match &self.sender {
+            _ if ends.any(is_below) => None,
+            Some(sender) if sender == session => Some(Role::Agent),
+            Some(_) => Some(Role::User),
+            None => known.contains_key(session).then_some(Role::User),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -122,25 +137,24 @@ impl SubAgents {
     /// A message between a session and its sub-agent is shown once, as the sub-agent's session has
     /// it. The answer of a sub-agent is its text. What has been shown of a message stays.
     fn message(&mut self, session: &SessionId, message: SessionMessage) -> Option<Update> {
-        let of_below = [&message.sender, &message.recipient].into_iter().flatten();
-        let mut of_below = of_below.filter_map(|id| self.by_session.get(id));
-        let role = match message.sender.as_ref() == Some(session) {
-            _ if of_below.any(|sub| sub.above == *session) => None,
-            true => Some(Role::Agent),
-            false => Some(Role::User),
+        let mut nameless = Told::default();
+        let told = match &message.id {
+            Some(id) => self
+                .messages
+                .entry((session.clone(), id.clone()))
+                .or_default(),
+            None => &mut nameless,
         };
+        told.sender = message.sender.or(told.sender.take());
+        told.recipient = message.recipient.or(told.recipient.take());
         let texts = message.content.iter().flatten().map(content_markdown);
         let text = texts.collect::<Vec<_>>().join("\n\n");
-        if let Some(id) = &message.id {
-            let told = self.told(session, id, role);
-            told.role = role;
-            if told.has_text {
-                return None;
-            }
-            told.has_text = !text.is_empty();
+        if told.has_text || text.is_empty() {
+            return None;
         }
+        told.has_text = true;
         Some(Update::Chunk {
-            role: role.filter(|_| !text.is_empty())?,
+            role: told.role(session, &self.by_session)?,
             message: message.id,
             parent: None,
             content: Content::Text(text),
@@ -154,23 +168,25 @@ impl SubAgents {
         id: String,
         content: Content,
     ) -> Option<Update> {
-        let is_below = self.by_session.contains_key(session);
-        let told = self.told(session, &id, is_below.then_some(Role::User));
+        let told = self
+            .messages
+            .entry((session.clone(), id.clone()))
+            .or_default();
         told.has_text = true;
         Some(Update::Chunk {
-            role: told.role?,
+            role: told.role(session, &self.by_session)?,
             message: Some(id),
             parent: None,
             content,
         })
     }
 
-    fn told(&mut self, session: &SessionId, id: &str, role: Option<Role>) -> &mut Told {
-        let of = (session.clone(), id.to_owned());
-        self.messages.entry(of).or_insert(Told {
-            role,
-            has_text: false,
-        })
+    /// Forgets which messages of a session have been shown: its agent tells them again.
+    pub(super) fn forget_messages(&mut self, root: &SessionId) {
+        let known = &self.by_session;
+        let is_its =
+            |of: &SessionId| of == root || known.get(of).is_some_and(|it| it.root == *root);
+        self.messages.retain(|(of, _), _| !is_its(of));
     }
 
     /// Redirects a sub-agent's request to the session that the client has opened.
@@ -326,6 +342,13 @@ impl Conversation {
     }
 
     /// Counts the sub-agents of a session that work, in the turn or after its end.
+    /// Prepares for the replay of a session.
+    pub(crate) fn is_told_anew(&mut self, agent: AgentKey, id: &SessionId) {
+        if let Some(state) = self.agents.get_mut(&agent) {
+            state.subagents.forget_messages(id);
+        }
+    }
+
     pub(crate) fn working_subagents(&self, key: SessionKey) -> usize {
         let works = || {
             let session = self.sessions.get(&key)?;

@@ -223,6 +223,11 @@ impl Transcript {
         self.news.settle_all();
     }
 
+    /// Completes what was told of the past: what the agent says now is new.
+    pub(crate) fn end_told(&mut self) {
+        self.last.clear();
+    }
+
     /// Completes the agent's message after an action that has no entry. A message with an id stays
     /// open: the id of the next chunk decides whether it continues.
     pub(crate) fn end_message(&mut self) {

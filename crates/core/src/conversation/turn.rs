@@ -43,6 +43,7 @@ impl Session {
     pub(crate) fn writes(&mut self, message: Option<&str>) {
         if let Some(turn) = &mut self.turn {
             turn.spoke = true;
+            self.opening.is_begun();
             if message.is_none() || message != turn.begun.as_deref() {
                 turn.is_unheeded = false;
             }

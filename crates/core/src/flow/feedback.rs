@@ -49,6 +49,9 @@ impl Model {
             .filter(|key| session.is_none_or(|s| s == *key))
         {
             self.workspace.forget_rejected(key);
+            if let Some(session) = self.conversation.session_mut(key) {
+                session.take_refused_report();
+            }
         }
         self.conversation.touch_feedback();
     }

@@ -32,6 +32,7 @@ impl Model {
             if matches!(ask, Ask::New) {
                 let questions = &self.questions;
                 session.forget_ids(|id| tools::is_own(id) || questions.are_about(key, id));
+                self.tools.forget_twins(key);
             }
             self.send_ask(agent, key, ask, fx);
         }
@@ -56,6 +57,7 @@ impl Model {
                     .request(agent, Call::ResumeSession(key), params, fx);
             }
             Ask::Load(id) => {
+                self.conversation.is_told_anew(agent, &id);
                 let params = client::load_session(&id, &setup);
                 self.conversation
                     .request(agent, Call::LoadSession(key), params, fx);

@@ -153,7 +153,7 @@ impl Model {
         self.workspace.open_window(key);
     }
 
-    /// Takes the report of rejected changes, behind the one that the agent has refused.
+    /// Takes the report of rejected changes, after the one that the agent refused.
     fn take_reports(&mut self, key: SessionKey) -> Option<String> {
         let session = self.conversation.session_mut(key);
         let refused = session.and_then(Session::take_refused_report);

@@ -45,7 +45,7 @@ pub struct Decision {
     pub option: Option<String>,
     /// The number of the rule that chose it.
     pub rule: Option<usize>,
-    /// Whether the chosen option allows the call.
+    /// Whether the chosen option allows the call; `None` if none was chosen, or one of an unknown kind.
     pub is_allowed: Option<bool>,
     /// The transcript's call is another one.
     pub is_apart: bool,

@@ -238,7 +238,7 @@ fn a_list_or_close_without_an_answer_affects_no_session() {
 }
 
 #[test]
-fn a_session_that_is_opened_again_while_it_is_still_loaded_gets_another_process() {
+fn a_session_reopened_while_it_is_being_loaded_gets_another_process() {
     let mut w = able();
     w.holds(Part::Agents);
     w.reopens(3, "bot", "old");

@@ -317,7 +317,7 @@ fn a_conversation_that_the_agent_lacks_is_told_after_another_restart() {
 }
 
 #[test]
-fn a_replayed_call_that_changes_later_is_recorded_once() {
+fn a_replayed_call_that_changes_later_is_not_recorded_again() {
     let mut w = used(json!({ "loadSession": true }));
     let said = |role: &str, text: &str| json!({ "sessionUpdate": role, "content": { "type": "text", "text": text } });
     w.told.insert(

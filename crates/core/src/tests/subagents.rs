@@ -237,13 +237,18 @@ fn a_message_to_a_sub_agent_comes_in_parts() {
             "content": { "type": "text", "text": text },
         })
     };
+    let link = json!({
+        "sessionUpdate": "session_message", "messageId": "m", "recipientMessageId": "r",
+    });
     for session in ["s1", "c"] {
         of(&mut w, session, message.clone());
         of(&mut w, session, part("Where "));
+        of(&mut w, session, link.clone());
         of(&mut w, session, part("is it?"));
     }
     let chat = w.chat();
     assert_eq!(chat.matches("❯ Where is it?").count(), 1, "{chat}");
+    assert_eq!(chat.matches("is it?").count(), 1, "{chat}");
     assert!(!chat.contains("unknown"), "{chat}");
 }
 

@@ -8,7 +8,7 @@ use crate::spine::cx::{Effects, notify};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::SessionKey;
 use crate::spine::tool::SERVER;
-use crate::tools::Tools;
+use crate::tools::{Tools, is_own};
 use acp::client::{McpServer, McpTransport};
 
 impl Tools {
@@ -76,6 +76,13 @@ impl Tools {
         self.always.retain(|(session, _)| *session != key);
         self.over.retain(|one| one.session != key);
         self.taken.retain(|(session, _)| *session != key);
+        self.forget_twins(key);
+    }
+
+    /// Forgets which calls the agent has announced: in a new session, it may use their ids again.
+    pub(crate) fn forget_twins(&mut self, key: SessionKey) {
+        self.taken
+            .retain(|(session, id)| *session != key || is_own(id));
         self.twins.retain(|(session, _), _| *session != key);
     }
 }

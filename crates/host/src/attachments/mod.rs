@@ -101,6 +101,8 @@ fn git_diff(folder: &Path, environment: &Environment) -> Result<String, String> 
         false => String::from_utf8_lossy(&filters.bytes).into_owned(),
     };
     diff.args(without_filters(&filters).map_err(failed)?)
+        // It would write to the index.
+        .args(["-c", "diff.autoRefreshIndex=false"])
         .args(["diff", "--no-color", "--no-ext-diff", "--no-textconv"])
         .args(["--relative", "HEAD"]);
     let output = tool::run(diff, MAX_DIFF, PATIENCE).map_err(failed)?;
@@ -115,7 +117,21 @@ fn git_diff(folder: &Path, environment: &Environment) -> Result<String, String> 
         text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
         text.push_str("… (the rest was cut)\n");
     }
-    Ok(text)
+    Ok(without_touched(&text))
+}
+
+/// Leaves out the files of a diff of which only the times have changed: they have a head alone.
+fn without_touched(diff: &str) -> String {
+    let is_head = |line: &&str| line.starts_with("diff --git ");
+    let mut lines = diff.split_inclusive('\n').peekable();
+    let mut kept = String::with_capacity(diff.len());
+    while let Some(line) = lines.next() {
+        let is_alone = is_head(&line) && lines.peek().is_none_or(is_head);
+        if !is_alone {
+            kept.push_str(line);
+        }
+    }
+    kept
 }
 
 /// Returns git's options that disable filters, given by the names of their settings, each with a NUL.
@@ -144,6 +160,20 @@ fn without_filters(settings: &str) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_were_only_touched_are_left_out() {
+        let check = |diff: &str, want: &str| assert_eq!(without_touched(diff), want);
+        let changed = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+diff --git \n";
+        let mode = "diff --git a/m b/m\nold mode 100644\nnew mode 100755\n";
+        let touched = "diff --git a/t b/t\n";
+        check(touched, "");
+        check(
+            &[touched, changed, touched, touched, mode].concat(),
+            &[changed, mode].concat(),
+        );
+        check(&[changed, touched].concat(), changed);
+    }
 
     #[test]
     fn filters_are_disabled_by_name() {

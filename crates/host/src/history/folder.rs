@@ -144,9 +144,11 @@ impl RecordFolder {
         let all = self.list(None);
         let is_it =
             |kept: &&Kept| kept.header.agent == agent && kept.meta.id.as_deref() == Some(id);
-        let name = all.iter().find(is_it)?.name.clone();
-        let past = self.read(&name).ok()?;
-        Some((name, past))
+        // One that was begun, and never filled, does not hide an older one.
+        all.iter().filter(is_it).find_map(|kept| {
+            let past = self.read(&kept.name).ok()?;
+            (!past.entries.is_empty()).then(|| (kept.name.clone(), past))
+        })
     }
 
     /// Reads a record, or the end of a long one.

@@ -23,6 +23,8 @@ pub(super) struct RecordWriter {
     /// The last line may be incomplete.
     pub is_torn: bool,
     has_failed: bool,
+    /// The record that this one replaces, until it has its content.
+    replaces: Option<RecordName>,
 }
 
 impl RecordWriter {
@@ -32,6 +34,7 @@ impl RecordWriter {
             file,
             is_torn: false,
             has_failed: false,
+            replaces: None,
         }
     }
 
@@ -67,11 +70,9 @@ impl RecordWriters {
             None => folder.begin(&header),
         };
         match begun {
-            Ok(writing) => {
+            Ok(mut writing) => {
+                writing.replaces = instead;
                 self.open.insert(session, writing);
-                // The old record duplicates the new one; if it cannot be deleted, lists show the
-                // newer.
-                let _ = instead.map(|name| folder.delete(&name));
                 None
             }
             Err(error) => Some(folder.words(&error)),
@@ -88,7 +89,11 @@ impl RecordWriters {
         // The failure to open the record was reported.
         let writing = self.open.get_mut(&session)?;
         let text: String = records.iter().map(lines::line).collect();
-        let error = writing.write(&text).err()?;
+        let Err(error) = writing.write(&text) else {
+            // The old record duplicates the new one; if it cannot be deleted, lists show the newer.
+            let _ = writing.replaces.take().map(|name| folder.delete(&name));
+            return None;
+        };
         let is_known = std::mem::replace(&mut writing.has_failed, true);
         (!is_known).then(|| folder.words(&error))
     }

@@ -80,6 +80,8 @@ pub(crate) fn is_over(path: &Path, over: MayReplace) -> Result<bool, Refusal> {
         MayReplace::Only(_) => here(path)?.filter(|meta| meta.is_file() || meta.is_symlink()),
     };
     Ok(match here {
+        // What was seen through it is elsewhere.
+        Some(meta) if meta.is_symlink() => return Err(Refusal::Link),
         Some(meta) => over == MayReplace::Only(Some(acp_edge::paths::stamp_of(&meta))),
         // Nothing is lost where nothing is.
         None => true,

@@ -227,6 +227,10 @@ fn a_record_is_replaced_by_one_that_contains_it() {
     let name = one.names().remove(0);
     one.does(HistoryOrder::End { session: ONE });
     one.begins(TWO, "s1", Some(On::Replace(name.clone())));
+    // Until the new one has its content, the old one is all there is.
+    one.list(None);
+    assert_eq!(one.files(), 2);
+    one.says(TWO, 0, "all of it");
     let names = one.names();
     assert_ne!(names, [name]);
     assert_eq!((names.len(), one.files()), (1, 1));

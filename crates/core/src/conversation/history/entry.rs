@@ -117,9 +117,12 @@ impl KeptLine {
     }
 }
 
+/// Room for the note of a text that was cut when it was saved before.
+const NOTE: usize = 64;
+
 /// Returns the part of a text that is saved, with a note of its size if it was cut.
 pub(crate) fn bounded_text(text: &str) -> String {
-    if text.len() <= MAX_TEXT {
+    if text.len() <= MAX_TEXT + NOTE {
         return text.to_owned();
     }
     let mut end = MAX_TEXT;

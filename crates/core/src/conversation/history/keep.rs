@@ -23,9 +23,9 @@ pub(crate) fn restore(transcript: &mut Transcript, past: &Past) {
 }
 
 impl Session {
-    /// Restores a session's record; new entries are appended to it. Behind entries that the session
-    /// has already, it is written anew, in the order of the transcript; of a record that was too long
-    /// to be read, those are left out.
+    /// Restores a session's record and continues it. If the session has entries already, the record is
+    /// rewritten in the transcript's order; one that is too long to be read whole is continued without
+    /// them.
     pub(crate) fn go_on_with(&mut self, name: RecordName, past: &Past) {
         let first = self.transcript.entries().len();
         restore(&mut self.transcript, past);
@@ -40,7 +40,7 @@ impl Session {
             keeping.first = first;
             keeping.numbers = past.entries.keys().copied().collect();
             keeping.goes_on_behind(name, past);
-            self.transcript.news.pass_over(first);
+            self.transcript.news.pass_over(0..first);
         }
         if self.title.is_none() {
             self.title.clone_from(&past.meta.title);

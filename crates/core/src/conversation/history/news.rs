@@ -1,7 +1,7 @@
 //! The entries of a transcript that must be written to the record.
 //!
-//! Invariant: each entry that has changed since it was written is listed here, and becomes ready
-//! when it is complete for now, so a streamed entry is written once.
+//! Invariant: each entry that has changed since it was written is listed here, unless it was passed
+//! over, and becomes ready when it is complete for now, so a streamed entry is written once.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 pub struct Unwritten {
     changed: BTreeSet<usize>,
     ready: BTreeSet<usize>,
-    /// The record has the entries before this one, in its own words.
-    told: usize,
+    /// Entries that are not written, however they change.
+    passed: BTreeSet<usize>,
 }
 
 impl Unwritten {
     /// Marks an entry as new or changed.
     pub fn touch(&mut self, index: usize) {
-        if index >= self.told && !self.ready.contains(&index) {
+        if !self.passed.contains(&index) && !self.ready.contains(&index) {
             self.changed.insert(index);
         }
     }
@@ -33,11 +33,12 @@ impl Unwritten {
         self.ready.append(&mut self.changed);
     }
 
-    /// Leaves out all entries before this one, also when they change.
-    pub fn pass_over(&mut self, until: usize) {
+    /// Skips entries, even if they change.
+    pub fn pass_over(&mut self, entries: impl Iterator<Item = usize>) {
         self.settle_all();
-        self.ready = self.ready.split_off(&until);
-        self.told = until;
+        self.passed = entries.collect();
+        let passed = &self.passed;
+        self.ready.retain(|index| !passed.contains(index));
     }
 
     pub fn is_ready(&self) -> bool {

@@ -59,7 +59,7 @@ impl Conversation {
 }
 
 impl Session {
-    /// Shows the session's record, unless the transcript has entries; returns whether it was shown.
+    /// Shows the session's record; returns whether there was one.
     pub(crate) fn show_kept(&mut self) -> bool {
         let found = self.history.found.take();
         let Some((name, past)) = found.map(|found| *found) else {
@@ -85,6 +85,7 @@ impl Session {
         self.transcript.cancel_tools_but(asked);
         self.compactions.end(&mut self.transcript);
         self.transcript.end_turn();
+        self.transcript.end_told();
         self.transcript.progress.forget();
         let Some((name, past)) = self.history.found.take().map(|found| *found) else {
             return;
@@ -100,11 +101,13 @@ impl Session {
             self.history.replaces(On::Replace(name));
             return;
         }
-        let all = self.transcript.entries();
         let is_open = |entry: &Entry| matches!(entry, Entry::Tool(tool) if tool.is_open());
-        let open = all.iter().position(is_open);
-        let until = open.unwrap_or(all.len());
-        self.transcript.news.pass_over(until);
+        let told = self.transcript.entries().iter().enumerate();
+        let told: Vec<usize> = told
+            .filter(|(_, entry)| !is_open(entry))
+            .map(|(index, _)| index)
+            .collect();
+        self.transcript.news.pass_over(told.into_iter());
         self.history.goes_on_behind(name, &past);
     }
 }

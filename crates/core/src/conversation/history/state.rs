@@ -123,7 +123,7 @@ impl Keeping {
         self.on = Some(on);
     }
 
-    /// Makes the next write replace an existing record by all of the transcript, which has it.
+    /// Makes the next write replace an existing record with the whole transcript, which contains it.
     pub(crate) fn is_written_anew(&mut self, name: RecordName, past: &Past) {
         self.replaces(On::Replace(name));
         self.told.id.clone_from(&past.meta.id);

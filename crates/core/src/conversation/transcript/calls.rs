@@ -115,9 +115,11 @@ impl Transcript {
         }
     }
 
-    /// Ends the registration of the calls' ids, except those that `is_kept` selects.
+    /// Forgets the calls' ids, except those that `is_kept` selects.
     pub fn forget_calls(&mut self, is_kept: impl Fn(&ToolCallId) -> bool) {
+        self.last.retain(|of, _| of.as_ref().is_none_or(&is_kept));
         self.tools.retain(|id, _| is_kept(id));
+        self.family.forget_waiting();
     }
 
     /// Returns whether an entry is the tool call with an id.

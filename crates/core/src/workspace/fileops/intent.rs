@@ -166,10 +166,17 @@ impl Workspace {
         {
             return Err(NO_TEXT.to_owned());
         }
-        if matches!(op.intent, Intent::Restore { .. } | Intent::Rest)
-            && disk.is_some_and(|disk| !self.is_known(path, disk))
-        {
-            return Err(CHANGED.to_owned());
+        let restores = match &op.intent {
+            Intent::Restore { state, .. } => Some(state.text()),
+            Intent::Rest => Some(None),
+            _ => None,
+        };
+        if let (Some(to), Some(disk)) = (restores, disk) {
+            let there = disk.content.as_ref().map(|content| &content.text);
+            let is_there = there.is_some() && there == to.as_ref();
+            if !is_there && !self.is_known(path, disk) {
+                return Err(CHANGED.to_owned());
+            }
         }
         match &mut op.intent {
             Intent::TakeIn(change) => self.prepare_change(path, change, disk),

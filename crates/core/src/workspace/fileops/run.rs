@@ -284,10 +284,12 @@ impl Workspace {
             (Intent::Restore { .. }, Body::Text(content)) => Some(content.clone()),
             _ => return None,
         };
+        let document = self.documents.find(&op.path).map(|(_, document)| document);
+        let stamp = document.and_then(|document| document.stamp);
         Some(DiskFile {
             real: review.real.clone(),
             content,
-            stamp: review.now.stamp,
+            stamp: stamp.or(review.now.stamp),
         })
     }
 

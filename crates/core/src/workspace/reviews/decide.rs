@@ -526,19 +526,20 @@ impl Workspace {
                     return self.restored(path, state, true, stamp, fx);
                 }
                 let is_open = self.documents.find(path).is_some();
-                match self.reviews.get_mut(path).filter(|_| !is_open) {
-                    Some(review) => {
-                        let mode = review.now.mode;
+                if let Some(review) = self.reviews.get_mut(path) {
+                    if !is_open {
                         review.decision_wrote(state.text().unwrap_or_default());
-                        review.now = FileState {
-                            mode,
-                            stamp,
-                            ..state
-                        };
                     }
-                    // A buffer was loaded just before the file was replaced.
-                    None if is_open => self.reread(path, false, fx),
-                    None => {}
+                    let mode = review.now.mode;
+                    review.now = FileState {
+                        mode,
+                        stamp,
+                        ..state
+                    };
+                }
+                // A buffer was loaded just before the file was replaced.
+                if is_open {
+                    self.reread(path, false, fx);
                 }
                 self.reviews.touch(path);
                 end

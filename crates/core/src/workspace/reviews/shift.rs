@@ -107,24 +107,26 @@ impl Workspace {
             }
             (Landing::ShiftedOnDisk(moving, format), Outcome::Written(stamp)) => {
                 let is_open = self.documents.find(path).is_some();
-                match self.reviews.get_mut(path).filter(|_| !is_open) {
-                    Some(review) => {
-                        let text = moving.moved.text.1.clone();
-                        if let Some(whole) = moving.whole() {
-                            review.now = whole.clone();
-                            review.restored = stamp.filter(|_| whole.mode.is_some());
-                        } else {
-                            let mode = review.now.mode;
-                            review.now = FileState {
-                                mode,
-                                ..FileState::of_text(text.clone(), format)
-                            };
-                        }
-                        review.now.stamp = stamp;
+                if let Some(review) = self.reviews.get_mut(path) {
+                    let text = moving.moved.text.1.clone();
+                    if let Some(whole) = moving.whole() {
+                        review.now = whole.clone();
+                        review.restored = stamp.filter(|_| whole.mode.is_some());
+                    } else {
+                        let mode = review.now.mode;
+                        review.now = FileState {
+                            mode,
+                            ..FileState::of_text(text.clone(), format)
+                        };
+                    }
+                    review.now.stamp = stamp;
+                    if !is_open {
                         review.decision_wrote(text);
                     }
-                    // A buffer was loaded just before the file was replaced.
-                    None => self.reread(path, false, fx),
+                }
+                // A buffer was loaded just before the file was replaced.
+                if is_open {
+                    self.reread(path, false, fx);
                 }
                 moving
             }
