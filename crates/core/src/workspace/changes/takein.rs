@@ -288,7 +288,7 @@ impl Workspace {
 }
 
 impl TakeIn {
-    pub(super) fn new(change: FileChange, by: Option<SessionKey>) -> Self {
+    pub(crate) fn new(change: FileChange, by: Option<SessionKey>) -> Self {
         let reading = None;
         Self {
             change,

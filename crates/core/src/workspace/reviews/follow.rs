@@ -8,10 +8,10 @@ use crate::spine::event::{BufState, DiskFile, ReadError, Stamp, is_later};
 use crate::spine::ids::BufId;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
-use crate::spine::project::{FileState, Whole};
+use crate::spine::project::{FileChange, FileState, Whole};
 use crate::text::{LineEdit, Text};
 use crate::workspace::Workspace;
-use crate::workspace::changes::How;
+use crate::workspace::changes::{How, TakeIn};
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{Author, Intent};
 use crate::workspace::jobs::ReadJob;
@@ -81,6 +81,18 @@ impl Workspace {
             Some(_) => How::Listed,
             None => How::Read,
         };
+        // Reported and reviewed while Neovim was still reading the version before it.
+        let newer = self.reviews.get(&path).map(|review| review.now.clone());
+        let newer = newer.filter(|now| {
+            let is_other = now.is_text() && now.text().as_ref() != Some(&text);
+            is_other && is_read && stamp.is_some() && is_later(now.stamp, stamp)
+        });
+        let change = newer.map(|after| FileChange {
+            path: real.clone(),
+            from: None,
+            before: state.clone(),
+            after,
+        });
         let is_agents = is_read && by.is_some() && self.note_read(&real, state, how);
         // Loaded after an agent's write, before the report of that.
         let is_written = self
@@ -105,6 +117,11 @@ impl Workspace {
         self.proposals_stale(&path, &real);
         // Needed without a review too: the buffer may show hunks from its earlier name.
         self.reviews.touch(&path);
+        if let Some(change) = change {
+            let by = self.writer_of(&real, change.after.stamp);
+            let change = TakeIn::new(change, by);
+            self.operate(path.clone(), Intent::TakeIn(Box::new(change)), fx);
+        }
         if !is_saved_known {
             let token = self.jobs.reads.add(ReadJob::Saved(buf));
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
