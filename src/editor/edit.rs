@@ -326,13 +326,29 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
         return Err(SaveError::Refused(why));
     }
     let bang = if is_renamed(buf) { "" } else { "!" };
+    write_over(buf, path, stamp, bang)?;
+    match nvim::buf_option::<bool>(buf, "modified") {
+        Ok(false) => Ok(()),
+        _ => Err(SaveError::Refused(
+            "the buffer is still modified after :write".to_owned(),
+        )),
+    }
+}
+
+/// Writes a buffer unless another program has changed its file by the end of the save hooks.
+fn write_over(buf: i32, path: &Path, stamp: Option<Stamp>, bang: &str) -> Result<(), SaveError> {
+    let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
     let is_stale = Rc::new(Cell::new(false));
     let (file, found) = (path.to_owned(), Rc::clone(&is_stale));
-    let bytes = |path: &Path| Replaced::read(path).map(|file| file.bytes().to_owned());
-    let before = bytes(path);
+    let before = Replaced::read(path).filter(|file| Some(file.stamp()) == stamp);
+    // Neovim may need the descriptor.
+    let before = before.map(|file| file.bytes().to_owned());
     let look_again = move || {
         // A hook may touch the file.
-        let is_same = || before.is_some() && bytes(&file) == before;
+        let is_same = || {
+            let there = before.as_deref().zip(Replaced::read(&file));
+            there.is_some_and(|(before, there)| there.bytes() == before)
+        };
         found.set(acp_edge::paths::stamp(&file) != stamp && !is_same());
         match found.get() {
             true => Err(mlua::Error::runtime("the file has changed meanwhile")),
@@ -346,14 +362,8 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
     // A hook may have wiped out the buffer, and its autocommands.
     autocmd::remove(last).unwrap_or_default();
     match written {
-        Err(_) if is_stale.get() => return Err(SaveError::Stale),
-        written => written.map_err(refused)?,
-    }
-    match nvim::buf_option::<bool>(buf, "modified") {
-        Ok(false) => Ok(()),
-        _ => Err(SaveError::Refused(
-            "the buffer is still modified after :write".to_owned(),
-        )),
+        Err(_) if is_stale.get() => Err(SaveError::Stale),
+        written => written.map_err(refused),
     }
 }
 

@@ -769,3 +769,19 @@ fn undo_offers_a_decided_conflict_again() {
         assert_eq!(now.collect::<Vec<_>>(), before, "{action:?}");
     }
 }
+
+#[test]
+fn a_buffer_that_was_read_before_a_reported_change_gets_it() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.wipes(buf, out));
+    // Neovim has read the file, and says so after the report.
+    let mut read = Vec::new();
+    w.editor.open(Path::new(F), &w.disk, &mut read);
+    shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+    for event in read {
+        w.happens(event);
+    }
+    assert_eq!(w.buffer(F), "a\nB\n");
+    check_hunks(&w, &[(1, "b", "B")]);
+}
