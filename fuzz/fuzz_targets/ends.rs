@@ -3,13 +3,12 @@
 
 #![no_main]
 
+use acp::ends;
 use any::{Any, map};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value as Json;
 
 mod any;
-#[path = "../../crates/host/src/mcp/ends.rs"]
-mod ends;
 
 const WORDS: [&str; 8] = [
     "id",

@@ -1,7 +1,7 @@
 --- The public Lua API, documented in doc/acp.txt (|acp-lua|).
 ---
---- It checks arguments and passes them on. Queries (`status`, `statusline`, `review.hunks`,
---- `permission.list`) never load the native library; the other functions do on first use.
+--- It checks arguments and passes them on. Queries (`status`, `statusline`, `config`, `commands`,
+--- `review.hunks` and each `list`) never load the native library; most others do on first use.
 
 local args = require("acp.args")
 

@@ -85,10 +85,10 @@ function M.ask(name)
   end
   local installs, starts = M.commands(name, found.agent)
   if not installs or not starts then
-    error(
-      "acp.nvim: " .. (found.path and name .. " is installed" or agents.missing(found)) .. ".",
-      0
-    )
+    if found.path then
+      return say(("%s is installed; `:AcpChat %s` starts it."):format(name, name))
+    end
+    error("acp.nvim: " .. agents.missing(found) .. ".", 0)
   end
   ---@type acp.install.Way[]
   local ways = {

@@ -73,7 +73,8 @@ local function meant(session)
     say(text:format(status.agent), vim.log.levels.WARN)
     return number
   elseif not agent.methods then
-    error(("acp.nvim: the agent %q is still starting."):format(status.agent), 0)
+    local text = "acp.nvim: the agent %q is still starting: repeat `:Acp login` once it runs."
+    error(text:format(status.agent), 0)
   end
   return number, agent
 end
@@ -206,7 +207,7 @@ function M.login(id, session)
     local text = "acp.nvim: agent %q has no log-in method %q; %s."
     error(text:format(agent.name, id, there), 0)
   elseif #methods == 0 then
-    local text = "acp.nvim: the agent %q names no way to log in here: use its own command in a "
+    local text = "acp.nvim: the agent %q offers no log-in here: log in with its own command in a "
       .. "terminal."
     error(text:format(agent.name), 0)
   end

@@ -151,8 +151,8 @@ function M.set(agent, option, key, value, done)
     local text = vim.json.encode(next(all) and all or vim.empty_dict())
     local new = ("%s.%d"):format(file(), vim.fn.getpid())
     in_thread(write_file, function(failure)
-      local problem = "It is not remembered, because the file cannot be written: %s."
-      done(failure and problem:format(failure))
+      local problem = "The value was not remembered: %s cannot be written (%s)."
+      done(failure and problem:format(file(), failure))
     end, file(), new, text)
   end)
 end

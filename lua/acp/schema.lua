@@ -201,8 +201,8 @@ local root = {
         field("focused", {
           kind = "boolean",
           default = false,
-          doc = "Does both while Neovim has the focus, too, and whether the chat is visible or not: "
-            .. "for terminals that report no focus.",
+          doc = "Rings the bell and shows the message also while Neovim has the focus, and whether "
+            .. "the chat is visible or not: for terminals that report no focus.",
         }),
         field("title", {
           kind = "boolean",
@@ -264,7 +264,7 @@ local root = {
       class = "acp.Config.History",
       switch = true,
       doc = "Saved sessions, for |:Acp-sessions| and for agents that do not keep their own. "
-        .. "`false` saves nothing.",
+        .. "`false` saves neither sessions nor prompts.",
       fields = {
         field("enabled", {
           kind = "boolean",
@@ -292,8 +292,8 @@ local root = {
       kind = "number",
       above_zero = true,
       default = 90,
-      doc = "Time limit in seconds for an agent to start and to open a session. Prompts have no "
-        .. "time limit.",
+      doc = "Time limit in seconds for an agent's answers, as when it starts, opens a session or "
+        .. "sets an option. Prompts, log-ins and log-outs have no time limit.",
     }),
     field("log_level", {
       kind = "enum",

@@ -24,7 +24,7 @@ use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 use acp_core::text::{LineEdit, Text};
-use acp_edge::replaced::Replaced;
+use acp_edge::textfile::TextFile;
 
 /// The time after which a buffer that may be being read is looked at again.
 const READING: Duration = Duration::from_millis(20);
@@ -56,7 +56,7 @@ pub struct Buffer {
     /// The buffer when the current `:write` began.
     writing: Option<Writing>,
     /// The file that the current `:write` replaces without a merge.
-    replaced: Option<Replaced>,
+    replaced: Option<TextFile>,
 }
 
 /// A buffer that is being written, before that.
@@ -184,6 +184,8 @@ thread_local! {
     static ATTACHED: RefCell<Attached> = RefCell::default();
     /// The edit that is being applied, with its buffer: changes and saves are attributed to it.
     pub(super) static APPLYING: Cell<Option<(i32, Token<Edited>)>> = const { Cell::new(None) };
+    /// The save hooks run for a decision: what they change is the user's.
+    pub(super) static IN_USERS_HOOKS: Cell<bool> = const { Cell::new(false) };
 }
 
 fn with<R>(body: impl FnOnce(&mut Attached) -> R) -> R {
@@ -262,7 +264,8 @@ pub fn begin_write(buf: i32) -> mlua::Result<()> {
 /// as they were.
 fn has_failed(buf: i32, there: Option<Stamp>) -> mlua::Result<bool> {
     let Some(before) = with_buffer(buf, |buffer| buffer.writing.take()) else {
-        return Ok(false);
+        // Nothing began a write: a script has fired the event.
+        return nvim::buf_option(buf, "modified");
     };
     let is_modified: bool = nvim::buf_option(buf, "modified")?;
     let is_same_text = before.tick == tick(buf);
@@ -273,7 +276,7 @@ fn has_failed(buf: i32, there: Option<Stamp>) -> mlua::Result<bool> {
 }
 
 /// Records the file that a `:write` is about to replace, and returns the previous one.
-pub fn set_replaced(buf: i32, file: Option<Replaced>) -> Option<Replaced> {
+pub fn set_replaced(buf: i32, file: Option<TextFile>) -> Option<TextFile> {
     with_buffer(buf, |buffer| std::mem::replace(&mut buffer.replaced, file))
 }
 
@@ -316,9 +319,9 @@ fn has_text_of(buf: i32, path: &Path, bytes: u64) -> mlua::Result<bool> {
     if bytes == 0 {
         return Ok(text == "\n");
     }
-    let has = |there: &Replaced| there.bytes() == written;
+    let has = |there: &TextFile| there.bytes() == written;
     let is_of_size = written.len() as u64 == bytes;
-    Ok(is_of_size && Replaced::read(path).as_ref().is_none_or(has))
+    Ok(is_of_size && TextFile::read(path).as_ref().is_none_or(has))
 }
 
 /// Notes that Neovim has read a buffer's file.
@@ -422,7 +425,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
 /// buffer is not attributed to the agent.
 fn made_for(buf: i32) -> Option<Token<Edited>> {
     let (edited, token) = APPLYING.get()?;
-    (edited == buf).then_some(token)
+    (edited == buf && !IN_USERS_HOOKS.get()).then_some(token)
 }
 
 /// Reports the options of an attached buffer.

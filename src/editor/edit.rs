@@ -27,7 +27,7 @@ use acp_core::spine::pending::Token;
 use acp_core::spine::pending::reply::Edited;
 use acp_core::text::format::Format;
 use acp_core::text::{LineEdit, Text, moved};
-use acp_edge::replaced::Replaced;
+use acp_edge::textfile::TextFile;
 
 /// An edit, as the core requests it.
 #[derive(Debug)]
@@ -239,7 +239,13 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
             Ok(None)
         }
         Save::OverIfClean(_) if was_modified => Ok(None),
-        Save::Over(_) | Save::OverIfClean(_) => Ok(Some(save(buf, known))),
+        Save::Over(_) => Ok(Some(save(buf, known))),
+        Save::OverIfClean(_) => {
+            documents::IN_USERS_HOOKS.set(true);
+            let saved = save(buf, known);
+            documents::IN_USERS_HOOKS.set(false);
+            Ok(Some(saved))
+        }
     }
 }
 
@@ -340,16 +346,12 @@ fn write_over(buf: i32, path: &Path, stamp: Option<Stamp>, bang: &str) -> Result
     let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
     let is_stale = Rc::new(Cell::new(false));
     let (file, found) = (path.to_owned(), Rc::clone(&is_stale));
-    let before = Replaced::read(path).filter(|file| Some(file.stamp()) == stamp);
-    // Neovim may need the descriptor.
-    let before = before.map(|file| file.bytes().to_owned());
+    let before = bytes_of(path, stamp);
     let look_again = move || {
+        let now = acp_edge::paths::stamp(&file);
         // A hook may touch the file.
-        let is_same = || {
-            let there = before.as_deref().zip(Replaced::read(&file));
-            there.is_some_and(|(before, there)| there.bytes() == before)
-        };
-        found.set(acp_edge::paths::stamp(&file) != stamp && !is_same());
+        let is_same = || before.is_some() && bytes_of(&file, now) == before;
+        found.set(now != stamp && !is_same());
         match found.get() {
             true => Err(mlua::Error::runtime("the file has changed meanwhile")),
             false => Ok(()),
@@ -365,6 +367,16 @@ fn write_over(buf: i32, path: &Path, stamp: Option<Stamp>, bang: &str) -> Result
         Err(_) if is_stale.get() => Err(SaveError::Stale),
         written => written.map_err(refused),
     }
+}
+
+/// Returns the content of the file with a stamp, if it is a text; a missing file is as an empty one.
+fn bytes_of(path: &Path, stamp: Option<Stamp>) -> Option<Vec<u8>> {
+    let Some(stamp) = stamp.filter(|stamp| stamp.bytes > 0) else {
+        return Some(Vec::new());
+    };
+    let file = TextFile::read(path).filter(|file| file.stamp() == stamp);
+    // Neovim may need the descriptor.
+    file.map(|file| file.bytes().to_owned())
 }
 
 /// Returns why a text cannot be saved in a buffer's 'fileencoding': `:write!` would replace the

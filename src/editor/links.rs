@@ -96,7 +96,7 @@ fn link(key: SessionKey, row: usize) -> Option<Link> {
 fn visit(path: &Path, row: Option<u32>) -> mlua::Result<()> {
     let is_loaded = nvim::vim_fn::<i64>("bufloaded", path.to_string_lossy().into_owned())? == 1;
     if !is_loaded && !path.exists() {
-        let text = format!("{} is not there.", path.display());
+        let text = format!("{} does not exist.", path.display());
         return notify(Level::Warn, &text);
     }
     walk::visit(path, row.map(|row| row as usize), false)
@@ -142,7 +142,7 @@ fn open_url(url: &str) -> mlua::Result<()> {
     )?;
     let shown = OneLine::new(url);
     let prompt = format!(
-        "The system's program for this link of the agent: {}",
+        "Open this link of the agent with the system's program? {}",
         shown.as_str()
     );
     let opts = nvim::table([("prompt", nvim::value(prompt))])?;

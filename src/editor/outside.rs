@@ -40,7 +40,7 @@ use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::{SaveError, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::text::format::{Encoding, Format, LineEnd};
-use acp_edge::replaced::Replaced;
+use acp_edge::textfile::TextFile;
 
 /// Answers for Neovim when it finds that the file of a buffer has changed.
 ///
@@ -91,7 +91,7 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     if state::is_being_written(&real, there.bytes) {
         return Ok(());
     }
-    let replaced = Replaced::read(&path);
+    let replaced = TextFile::read(&path);
     if let Some(replaced) = replaced.filter(|replaced| encoding.reads(replaced.bytes())) {
         count_as_written(buf)?;
         set_replaced(buf, Some(replaced));

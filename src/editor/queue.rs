@@ -232,7 +232,7 @@ fn press(key: SessionKey, name: &str) -> mlua::Result<()> {
         moved.is_some_and(|moved| moved.elapsed() < READ)
     });
     if is_new {
-        let text = "Another prompt stands here by now: press the key again if you mean it.";
+        let text = "Another prompt is here now: press the key again to act on it.";
         return notify(Level::Info, text);
     }
     let Some(id) = at(key, window::here()?)? else {

@@ -177,7 +177,8 @@ pub fn window_aside() -> mlua::Result<Option<i32>> {
     for win in window::all_in(window::tab()?)? {
         let of_window = nvim::table([("win", nvim::value(win))])?;
         let diff: bool = api("nvim_get_option_value", ("diff", of_window))?;
-        if win != here && !diff && is_file(win)? {
+        let is_fixed: bool = nvim::win_option(win, "winfixbuf")?;
+        if win != here && !diff && !is_fixed && is_file(win)? {
             return Ok(Some(win));
         }
     }
@@ -208,6 +209,12 @@ fn escaped(name: &str) -> mlua::Result<String> {
 /// question would be an error here.
 fn edit(path: &Path) -> mlua::Result<()> {
     let name = typed(path)?;
+    if nvim::win_option(window::here()?, "winfixbuf")? {
+        match window_aside()? {
+            Some(win) => window::go_to(win)?,
+            None => api::<()>("nvim_command", "new")?,
+        }
+    }
     let is_asking = Rc::new(Cell::new(false));
     let asks = Rc::clone(&is_asking);
     let watch = autocmd::on("swap file", &["SwapExists"], Scope::All, move |_| {

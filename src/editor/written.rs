@@ -14,7 +14,7 @@ use super::state::send;
 use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::Stamp;
 use acp_core::spine::ids::BufId;
-use acp_edge::replaced::Replaced;
+use acp_edge::textfile::TextFile;
 
 thread_local! {
     /// The files that are being written, with their earlier stamps: another plugin may write one
@@ -56,7 +56,7 @@ fn ends(fired: Fired) -> mlua::Result<()> {
     };
     let buf = fired.buf()?;
     let is_own = is_attached(buf) && !is_other(buf, &fired.matched()?)?;
-    let part = is_own.then(|| Replaced::read(&target)).flatten();
+    let part = is_own.then(|| TextFile::read(&target)).flatten();
     let part_of = part.filter(|part| part.stamp() == after);
     if part_of.is_some() {
         set_known(buf, Some(after));

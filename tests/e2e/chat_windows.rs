@@ -69,6 +69,25 @@ fn another_tab_shows_the_same_session() {
 }
 
 #[test]
+fn a_tab_with_a_folder_of_its_own_has_its_own_session() {
+    let nvim = talk::start(&[r#"{"say":"hello"}"#]);
+    talk::talk(&nvim, "hi");
+    let other = nvim.project.root().join("other");
+    std::fs::create_dir(&other).expect("a folder");
+    let open = format!("tabnew | tcd {} | AcpChat", other.display());
+    nvim.cmd(&open);
+    nvim.wait("the second session", || talk::status(&nvim)["session"] == 2);
+    wait_phase(&nvim, "idle");
+    let there = talk::status(&nvim)["cwd"]
+        .as_str()
+        .map(std::path::PathBuf::from);
+    assert_eq!(there, Some(other));
+    nvim.cmd(&open);
+    assert_eq!(talk::status(&nvim)["session"], 2);
+    nvim.quit();
+}
+
+#[test]
 fn a_bang_opens_a_new_session() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");

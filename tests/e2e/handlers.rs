@@ -50,6 +50,20 @@ fn handler(nvim: &Nvim, code: &str) {
     nvim.lua(&spec, ());
 }
 
+/// Returns the server of the tools, as the agent was sent it.
+fn offered(nvim: &Nvim) -> Option<Json> {
+    let sent = std::fs::read_to_string(nvim.project.root().join("agents/sent")).ok()?;
+    let messages = sent
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let mut new = messages.filter(|message: &Json| message["method"] == "session/new");
+    new.find_map(|message| {
+        let servers = message["params"]["mcpServers"].as_array()?;
+        let ours = servers.iter().find(|server| server["name"] == "neovim");
+        ours.cloned()
+    })
+}
+
 /// A client of the server offered to the agent.
 struct Caller {
     proxy: Child,
@@ -62,18 +76,13 @@ struct Caller {
 impl Caller {
     #[track_caller]
     fn start(nvim: &Nvim) -> Self {
-        let sent = std::fs::read_to_string(nvim.project.root().join("agents/sent"));
-        let sent = sent.expect("the agent was sent something");
-        let server = sent
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Json>(line).ok())
-            .filter(|message| message["method"] == "session/new")
-            .find_map(|message| {
-                let servers = message["params"]["mcpServers"].as_array()?;
-                let ours = servers.iter().find(|server| server["name"] == "neovim");
-                ours.cloned()
-            })
-            .unwrap_or_else(|| nvim.fail(&format!("the tools are not offered: {sent}")));
+        let mut server = None;
+        // The agent may read a line before `tee` has written it to the file.
+        nvim.wait("the offer of the tools", || {
+            server = offered(nvim);
+            server.is_some()
+        });
+        let server = server.expect("it was waited for");
         let env = server["env"].as_array().expect("a list").iter();
         let env = env.map(|it| (it["name"].as_str().unwrap(), it["value"].as_str().unwrap()));
         let mut proxy = Command::new(server["command"].as_str().expect("a command"))

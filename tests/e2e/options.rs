@@ -170,7 +170,7 @@ fn an_option_is_set_and_reset_if_it_is_refused() {
     let file = nvim.project.root().join("agents/go");
     std::fs::write(file, "").expect("the file can be written");
     wait_bar(&nvim, "idle · Ask · Big One");
-    let why = "keeps the model \"Big One\": Not paid for (-32000).";
+    let why = "did not change the model, which stays \"Big One\": Not paid for (-32000).";
     nvim.wait("the message", || nvim.messages().contains(why));
     nvim.wait_script("scripted");
     nvim.quit();

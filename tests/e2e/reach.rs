@@ -41,7 +41,7 @@ fn an_agent_is_given_the_servers_and_folders_it_can_take() {
         ))
         .start();
     talk::open(&nvim);
-    wait_said(&nvim, "\"old\" (sse) is left out.");
+    wait_said(&nvim, "left out: \"old\" (sse).");
     talk::talk(&nvim, "read it");
     wait_said(&nvim, "read");
     nvim.wait_script("scripted");

@@ -138,7 +138,7 @@ fn words_for_an_agent_that_cannot_be_steered_are_queued_and_that_is_said() {
     talk::prompt(&nvim, "one");
     wait_said(&nvim, "at one");
     nvim.lua("require('acp').prompt('two', { steer = true })", ());
-    let why = "Queued: the agent \"scripted\" takes no words while it works.";
+    let why = "Queued: the agent \"scripted\" accepts no prompts during a turn.";
     nvim.wait("the message", || nvim.messages().contains(why));
     assert_eq!(status(&nvim)["queued"], 1);
     fs::write(nvim.project.root().join("agents/go"), "").expect("the file can be written");

@@ -324,13 +324,13 @@ fn typed_keys_reach_the_command() {
     nvim.keys("i");
     nvim.wait("the message", || {
         nvim.messages()
-            .contains("The command is over (exit code 3).")
+            .contains("The command has ended (exit code 3).")
     });
     nvim.wait("normal mode", || nvim.mode() == "nt");
     nvim.cmd("messages clear");
     nvim.keys("i");
     nvim.wait("the message again", || {
-        nvim.messages().contains("The command is over")
+        nvim.messages().contains("The command has ended")
     });
     nvim.wait("normal mode again", || nvim.mode() == "nt");
     nvim.quit();
@@ -346,7 +346,7 @@ fn a_key_ends_the_command() {
     talk::wait_phase(&nvim, "idle");
     nvim.ctrl_c();
     nvim.wait("the message", || {
-        nvim.messages().contains("The command is over")
+        nvim.messages().contains("The command has ended")
     });
     nvim.quit();
 }

@@ -204,7 +204,7 @@ fn a_link_for_another_program_than_the_browser_is_asked_about() {
             nvim.lua("return { #asked, opened }", ()) == json!([opened + 1, opened])
         });
     }
-    let asked = "The system's program for this link of the agent: ssh://host/<202e>x";
+    let asked = "Open this link of the agent with the system's program? ssh://host/<202e>x";
     assert_eq!(nvim.lua("return asked[1]", ()), asked);
     nvim.quit();
 }

@@ -4,8 +4,12 @@
 //! byte is examined once; at most the cap is buffered, and nothing of a line is kept after it was
 //! passed on.
 
-use super::message::Message;
-use super::rpc;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::message::{AgentRequest, Message, RequestId};
+use super::{ends, rpc};
 
 /// Maximum length of a line without its line end: 64 MiB.
 pub const MAX_LINE: usize = 64 << 20;
@@ -35,9 +39,24 @@ impl Frame<'_> {
     pub fn decode(self) -> Vec<Message> {
         match self {
             Frame::Line(line) => rpc::decode(line),
-            Frame::TooLong { bytes, .. } => vec![Message::TooLong { bytes }],
+            Frame::TooLong { head, tail, bytes } => {
+                let request = too_long(head, tail);
+                let news = std::iter::once(Message::TooLong { bytes });
+                news.chain(request).collect()
+            }
         }
     }
+}
+
+/// Returns the request that a dropped line was, by its ends: it is still answered.
+fn too_long(head: &[u8], tail: &[u8]) -> Option<Message> {
+    let method = ends::method(head)?;
+    let id = RawValue::from_string(ends::id(head, tail)?).ok()?;
+    let why = format!("the message has more than {} MiB", MAX_LINE >> 20);
+    Some(Message::Request {
+        id: RequestId(Arc::from(id)),
+        call: AgentRequest::Invalid { method, why },
+    })
 }
 
 /// Splits a stream of bytes into lines.

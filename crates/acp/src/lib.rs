@@ -6,6 +6,7 @@
 
 pub mod client;
 mod decode;
+pub mod ends;
 mod frame;
 mod mend;
 mod message;
@@ -17,7 +18,7 @@ mod shown;
 mod tests;
 
 pub use decode::{content_block, tool_kind};
-pub use frame::{END_BYTES, Frame, LineDecoder};
+pub use frame::{END_BYTES, Frame, LineDecoder, MAX_LINE};
 pub use message::*;
 pub use options::*;
 pub use shown::{News, TerminalNews, take_terminal_news};

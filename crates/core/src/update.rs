@@ -21,7 +21,7 @@ use crate::spine::ids::AgentKey;
 use crate::terminals::{Caller, TerminalEvent};
 use crate::workspace::Signal;
 use crate::workspace::window::Limit;
-use acp::{AgentNotification, AgentRequest, Message, RequestId, RpcError, Update, rpc};
+use acp::{AgentNotification, AgentRequest, MAX_LINE, Message, RequestId, RpcError, Update, rpc};
 
 /// Applies an event to the model and appends the resulting effects.
 ///
@@ -457,8 +457,9 @@ fn agent_message(model: &mut Model, agent: AgentKey, message: Message, fx: &mut 
         }
         Message::TooLong { bytes } => {
             let text = format!(
-                "A message of {} MiB from the agent was dropped: it is past the limit.",
-                bytes >> 20
+                "The agent sent a message of {} MiB, which was dropped: the limit is {} MiB.",
+                bytes >> 20,
+                MAX_LINE >> 20
             );
             for key in model.conversation.sessions_of(agent) {
                 model.conversation.notice(key, Level::Error, text.clone());
@@ -612,6 +613,6 @@ fn panicked(place: &str, message: &str, fx: &mut Effects) {
     fx.push(log(Level::Error, format!("panic in {place}: {message}")));
     fx.push(notify(
         Level::Error,
-        format!("An internal error in {place} was caught; your text is safe. `:Acp log` has it."),
+        format!("An internal error in {place} was caught; your text is safe. `:Acp log` has the details."),
     ));
 }

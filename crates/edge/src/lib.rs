@@ -1,7 +1,8 @@
-//! Code shared by the crates around the core: the inbox, panic messages, path lookups, and files that a save replaces.
+//! Code shared by the crates around the core: the inbox, panic messages, path lookups, and text files
+//! that are read on the main thread.
 
 pub mod inbox;
 pub mod panics;
 pub mod paths;
-pub mod replaced;
 pub mod slow;
+pub mod textfile;

@@ -157,7 +157,8 @@ async fn live(agent: Arc<Agent>, spec: AgentSpec, queue: UnboundedReceiver<Strin
     kit.log.line(
         Level::Info,
         &agent.name,
-        &format!("started as process {pid}: {} {:?}", spec.command, spec.args),
+        // An argument may hold a key.
+        &format!("started as process {pid}: {}", spec.command),
     );
     kit.inbox.send(Event::Agent(AgentEvent::Started {
         agent: agent.key,

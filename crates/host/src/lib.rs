@@ -415,7 +415,9 @@ impl Host {
         self.kit.spawn("where paths lead", async move {
             let count = paths.len();
             let work = move || paths.iter().map(|path| leads_to(path)).collect();
-            let done = kit.blocking("where paths lead", work).await;
+            let done = kit.blocking("where paths lead", work);
+            // A file system may not answer; the user is asked then.
+            let done = timeout(RESOLVE, done).await.ok().flatten();
             let paths = done.unwrap_or_else(|| vec![PathBuf::new(); count]);
             kit.inbox.send(Event::Resolved { token, paths });
         });
@@ -453,6 +455,9 @@ fn leads_to(path: &Path) -> PathBuf {
         _ => PathBuf::new(),
     }
 }
+
+/// Time limit for resolving the links in the paths of a request.
+const RESOLVE: Duration = Duration::from_secs(5);
 
 /// Time limit at shutdown for writing session histories.
 const HISTORY_FLUSH: Duration = Duration::from_millis(300);

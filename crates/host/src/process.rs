@@ -18,6 +18,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
@@ -70,6 +71,19 @@ pub(super) fn start<W: Send + 'static>(
     // Without a thread the closure and its sender are dropped, which closes the receiver.
     let _ = std::thread::Builder::new().name(thread).spawn(life);
     receiver
+}
+
+/// Time between two looks at a process that has closed its output.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Waits for the end of a process, until a time.
+pub(super) fn ended(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
+    loop {
+        match child.try_wait()? {
+            None if Instant::now() < until => std::thread::sleep(PAUSE),
+            ended => return Ok(ended),
+        }
+    }
 }
 
 /// Locked shared by code that forks, and exclusively by code that opens a descriptor which a child

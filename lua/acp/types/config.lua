@@ -24,7 +24,7 @@
 ---@field notify? acp.Config.Notify|false
 ---@field chat? acp.Config.Chat
 --- Saved sessions, for |:Acp-sessions| and for agents that do not keep their own. `false` saves
---- nothing.
+--- neither sessions nor prompts.
 ---@field history? acp.Config.History|false
 --- MCP servers for all agents: a list, or a function that receives the session's folder and returns
 --- a list. An agent is not given servers with a transport it lacks, and the chat says so. See
@@ -35,7 +35,8 @@
 --- The keys in the plugin's windows and in reviewed buffers: a key, a list of keys, or `false` for
 --- none. `false` for a group disables the whole group.
 ---@field keymaps? acp.Config.Keymaps
---- Time limit in seconds for an agent to start and to open a session. Prompts have no time limit.
+--- Time limit in seconds for an agent's answers, as when it starts, opens a session or sets an
+--- option. Prompts, log-ins and log-outs have no time limit.
 ---@field request_timeout? number
 --- The lowest level that is logged. "debug" logs every message to and from the agents, with its
 --- content.
@@ -153,8 +154,8 @@
 --- the escape code that the terminal knows, or by the one named. Other terminals ignore it. In tmux
 --- this needs `set -g allow-passthrough on`, and `set -g focus-events on` for the focus.
 ---@field desktop? true|false|"osc9"|"osc777"
---- Does both while Neovim has the focus, too, and whether the chat is visible or not: for terminals
---- that report no focus.
+--- Rings the bell and shows the message also while Neovim has the focus, and whether the chat is
+--- visible or not: for terminals that report no focus.
 ---@field focused? boolean
 --- Shows in the terminal's title which agent works or waits for you, before your 'titlestring'.
 ---@field title? boolean

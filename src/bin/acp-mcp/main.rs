@@ -30,9 +30,9 @@ fn run() -> Result<(), String> {
     let (Some(path), Ok(token)) = (env::var_os("ACP_NVIM_SOCKET"), env::var("ACP_NVIM_TOKEN"))
     else {
         return Err(
-            "This program gives coding agents the tools of a Neovim they were started from, and \
-             only acp.nvim starts it: ACP_NVIM_SOCKET and ACP_NVIM_TOKEN are not both set. Open \
-             a chat in Neovim by :Acp."
+            "This program connects a coding agent to the tools of the Neovim that has started the \
+             agent; only acp.nvim starts it. ACP_NVIM_SOCKET and ACP_NVIM_TOKEN must both be set: \
+             open a chat in Neovim with :AcpChat."
                 .to_owned(),
         );
     };

@@ -113,7 +113,7 @@ fn open(spec: &Table) -> mlua::Result<u32> {
     let known = match &past {
         Some(id) => chats::of_past(&agent, id),
         None if is_new => None,
-        None => of_agent(&agent)?,
+        None => of_agent(&agent, spec.get::<Option<String>>("tab_cwd")?.as_deref())?,
     };
     let key = match known {
         Some(key) => key,
@@ -130,18 +130,25 @@ fn open(spec: &Table) -> mlua::Result<u32> {
     Ok(key.0)
 }
 
-/// Returns the agent's session that this tab page shows, or else the one used last.
-fn of_agent(agent: &str) -> mlua::Result<Option<SessionKey>> {
+/// Returns the agent's session that this tab page shows, or else the one used last; if the tab page has
+/// a folder of its own, only one that works there.
+fn of_agent(agent: &str, tab_cwd: Option<&str>) -> mlua::Result<Option<SessionKey>> {
     let tab = window::tab()?;
+    let is_here = |key: &SessionKey| {
+        let works_in = |cwd| state::session(*key, |info| info.cwd.starts_with(cwd));
+        tab_cwd.is_none_or(|cwd| works_in(cwd) != Some(false))
+    };
     let known = chats::with(|chats| {
-        let in_tab = chats.by_tab.get(&tab).copied().or(chats.last);
         let of_agent = |key: &SessionKey| {
             let chat = chats.by_session.get(key);
             chat.is_some_and(|chat| chat.agent == agent)
         };
-        in_tab
+        let in_tab = chats.by_tab.get(&tab).copied();
+        let shown = in_tab.or(chats.last.filter(is_here));
+        let mut all = chats.by_session.keys().copied();
+        shown
             .filter(of_agent)
-            .or_else(|| chats.by_session.keys().copied().rfind(of_agent))
+            .or_else(|| all.rfind(|key| of_agent(key) && is_here(key)))
     });
     Ok(known)
 }

@@ -119,7 +119,7 @@ fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
         return Ok(Err(outcome));
     }
     if swap::is_there(&acp_edge::paths::resolved(&target.path))? {
-        let why = "there is a swap file of it; open it yourself to decide about that".to_owned();
+        let why = "it has a swap file; open it yourself to decide what to do".to_owned();
         return Ok(Err(Outcome::Refused(why)));
     }
     let buf: i32 = nvim::vim_fn("bufadd", walk::typed(&target.path)?)?;
@@ -139,7 +139,7 @@ fn check(path: &Path, roots: &[std::path::PathBuf]) -> Result<(), Outcome> {
     };
     if known.len() > MAX_LOADED {
         return Err(Outcome::Refused(
-            "it is larger than 1 MiB; open it yourself to have it shown".to_owned(),
+            "it is larger than 1 MiB; open it yourself to see it".to_owned(),
         ));
     }
     let mut probe = Vec::new();

@@ -209,7 +209,7 @@ fn arrived(
     match is_news {
         true => {
             let text = format!(
-                "{}: the agent is not followed there: {why}.",
+                "{}: not shown while following the agent: {why}.",
                 target.path.display()
             );
             super::notify::notify(acp_core::spine::effect::Level::Info, &text)

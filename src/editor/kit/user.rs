@@ -35,7 +35,9 @@ pub fn start() -> mlua::Result<()> {
         IN_BLOCK.set(true);
         Ok(())
     })?;
-    autocmd::on("block insert's end", &["InsertLeave"], Scope::All, |_| {
+    // <C-c> triggers no InsertLeave.
+    let ends = Scope::Patterns(&["i*:n*", "R*:n*"]);
+    autocmd::on("block insert's end", &["ModeChanged"], ends, |_| {
         IN_BLOCK.set(false);
         Ok(())
     })

@@ -277,6 +277,6 @@ fn save_text(editing: Editing) -> mlua::Result<()> {
         return notify(Level::Info, "This question is over.");
     }
     nvim::vim_fn::<()>("setreg", ("\"", lines.join("\n")))?;
-    let text = "This question is over; what you wrote is in the register \".";
+    let text = "This question is over; your text is in the register \".";
     notify(Level::Info, text)
 }

@@ -273,7 +273,7 @@ fn is_sure(act: Act) -> mlua::Result<bool> {
         let key = Some(key_of(act)).filter(|key| !key.is_empty());
         let key = key.unwrap_or_else(|| "<CR>".to_owned());
         let name = act.name();
-        let text = format!("Press {key} again to {name}: what is filled in is dropped.");
+        let text = format!("Press {key} again to {name}: your entries are discarded.");
         notify(Level::Warn, &text)?;
     }
     Ok(is_sure)

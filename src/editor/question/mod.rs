@@ -194,7 +194,7 @@ pub fn is_not_drawn(question: Option<QuestionView>) -> mlua::Result<()> {
         return step::unwatch();
     }
     step::watch()?;
-    let text = "A question cannot be drawn. :Acp permission asks it in a list.";
+    let text = "The question cannot be drawn: `:Acp permission` asks it in a list.";
     notify(Level::Warn, text)
 }
 
@@ -204,7 +204,7 @@ pub fn focus() -> mlua::Result<bool> {
         return Ok(false);
     }
     if user::is_in_macro()? {
-        notify(Level::Info, "A macro that runs answers no question.")?;
+        notify(Level::Info, "A running macro cannot answer a question.")?;
         return Ok(true);
     }
     if with(|window| window.is_not_drawn) {

@@ -40,11 +40,11 @@ fn kill(key: TerminalKey) -> mlua::Result<()> {
 /// Returns why the command in a terminal takes no input and cannot be killed, if that is so.
 fn why_not(info: Option<&TerminalInfo>) -> Option<String> {
     let Some(info) = info else {
-        return Some("The session of this terminal is over.".to_owned());
+        return Some("The session of this terminal is closed.".to_owned());
     };
     if let Some(end) = info.state.end() {
         return Some(format!(
-            "The command is over ({}).",
+            "The command has ended ({}).",
             end.trim_end_matches('.')
         ));
     }

@@ -97,10 +97,7 @@ fn info(key: TerminalKey) -> Option<TerminalInfo> {
 /// The terminal does not exist.
 pub fn open(key: TerminalKey) -> mlua::Result<()> {
     let Some(info) = info(key) else {
-        let why = format!(
-            "there is no terminal {}; `:Acp terminal` lists those there are",
-            key.0
-        );
+        let why = format!("there is no terminal {}; `:Acp terminal` lists them", key.0);
         return Err(mlua::Error::runtime(why));
     };
     if kit_window::is_command_line()? {

@@ -154,7 +154,7 @@ fn a_failed_attachment_is_reported() {
     open(&nvim);
     nvim.cmd("Acp attach shot.png");
     nvim.wait("the message", || {
-        nvim.messages().contains("takes no images")
+        nvim.messages().contains("accepts no images")
     });
     nvim.keys(":Acp attach nothing<CR>");
     nvim.wait("the message", || {

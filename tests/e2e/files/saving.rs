@@ -49,6 +49,44 @@ fn a_formatters_changes_are_attributed_to_the_agent() {
 }
 
 #[test]
+fn what_a_save_hook_changes_after_a_reject_is_the_users() {
+    let script = Script::new().step(json!({ "shell": "sed -i s/two/TWO/ a.txt" }));
+    let nvim = start_with("autocmd BufWritePre *.txt %s/e$/E/e", script);
+    turn(&nvim);
+    wait_lines(&nvim, &["one", "TWO", "three"]);
+    nvim.cmd("Acp reject all");
+    wait_lines(&nvim, &["onE", "two", "threE"]);
+    wait_hunks(&nvim, json!([]));
+    check_bytes(&nvim, "a.txt", "onE\ntwo\nthreE\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_save_hook_that_touches_a_new_file_does_not_keep_it_from_being_saved() {
+    let script = Script::new().writes("new.txt", "one\n");
+    let project = Project::new()
+        .before("autocmd BufWritePre new.txt silent !touch %")
+        .agent("agent", &script.done());
+    let nvim = start(project, "new.txt");
+    last_turn(&nvim);
+    check_bytes(&nvim, "new.txt", "one\n");
+    nvim.quit();
+}
+
+#[test]
+fn an_event_of_a_save_without_one_does_not_make_the_buffers_lines_the_files() {
+    let script = Script::new().step(json!({ "shell": "sed -i s/two/TWO/ a.txt" }));
+    let nvim = start_with("", script);
+    nvim.cmd("call append(0, 'mine')");
+    nvim.cmd("doautocmd BufWritePost");
+    turn(&nvim);
+    wait_lines(&nvim, &["mine", "one", "TWO", "three"]);
+    check_bytes(&nvim, "a.txt", "one\nTWO\nthree\n");
+    nvim.cmd("set nomodified");
+    nvim.quit();
+}
+
+#[test]
 fn a_second_write_does_not_revert_the_formatter() {
     let format = "autocmd BufWritePre *.txt %s/;$//e";
     let script = Script::new()

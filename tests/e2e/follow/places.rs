@@ -223,7 +223,7 @@ fn a_file_with_a_swap_file_is_not_opened_and_causes_no_prompt() {
     files::prompt(&nvim);
     nvim.wait("the message", || {
         nvim.messages()
-            .contains("b.txt: the agent is not followed there")
+            .contains("b.txt: not shown while following the agent")
     });
     assert!(!nvim.blocked());
     assert_eq!(shown(&nvim), ["a.txt:1"]);

@@ -33,7 +33,7 @@ fn filled_in_values_are_dropped_only_by_a_second_press() {
     go(&nvim);
     nvim.keys("iAda<Esc>");
     wait_focus(&nvim);
-    let asked = "acp.nvim: Press D again to decline: what is filled in is dropped.";
+    let asked = "acp.nvim: Press D again to decline: your entries are discarded.";
     // With the cursor elsewhere, the next press is a first press again.
     let told = || nvim.messages().matches(asked).count();
     nvim.keys("D");

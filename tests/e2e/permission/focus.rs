@@ -94,7 +94,7 @@ fn a_macro_that_runs_answers_nothing() {
     nvim.keys("@q");
     assert_eq!(here(&nvim), "text");
     assert_eq!(status(&nvim)["phase"], "waiting");
-    nvim.wait_text("A macro that runs answers no question.");
+    nvim.wait_text("A running macro cannot answer a question.");
     nvim.keys("<Esc>");
     press(&nvim, "1");
     nvim.wait_script("scripted");

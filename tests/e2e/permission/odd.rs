@@ -101,7 +101,7 @@ fn a_question_that_cannot_be_drawn_is_asked_in_a_list() {
     let items = "return _G.listed and _G.listed.items";
     nvim.wait("the message", || {
         nvim.messages()
-            .contains(":Acp permission asks it in a list")
+            .contains("`:Acp permission` asks it in a list")
     });
     assert!(nvim.lua(items, ()).is_null());
     nvim.cmd("Acp permission");

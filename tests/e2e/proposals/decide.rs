@@ -109,7 +109,7 @@ fn a_question_without_a_clear_option_stays_and_takes_no_key() {
     nvim.keys("4G\\r\\A");
     nvim.wait("the message", || {
         nvim.messages()
-            .contains("Choose an option in the question (:Acp permission)")
+            .contains("Choose an option in the question (`:Acp permission`)")
     });
     assert_eq!(here(&nvim), "text");
     press(&nvim, "1y");

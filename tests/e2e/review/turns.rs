@@ -164,7 +164,7 @@ fn files_that_cannot_be_restored_are_listed_first_and_left_alone() {
     nvim.cmd("Acp undo-turn");
     nvim.wait_text("restore     a.txt");
     nvim.wait_text("leave       fixed.txt  (it is read-only");
-    nvim.wait_text("leave       large.txt  (it was larger than 5 MB: not kept)");
+    nvim.wait_text("leave       large.txt  (it was larger than 5 MB, so its content was not kept)");
     nvim.keys("y");
     wait_file(&nvim, "a.txt", "a\n");
     nvim.wait("the message about the other files", || {

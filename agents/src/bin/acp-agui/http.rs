@@ -29,6 +29,8 @@ pub const HEADERS: &str = "ACP_AGUI_HEADERS";
 
 /// The time that connecting may take.
 const CONNECT: Duration = Duration::from_secs(30);
+/// The silence after which a connection is probed.
+const KEEPALIVE: Duration = Duration::from_secs(30);
 /// The time and the bytes that the text of a refusal may take.
 const REFUSAL: (Duration, usize) = (Duration::from_secs(5), 64 << 10);
 const REDIRECTS: usize = 5;
@@ -137,6 +139,10 @@ impl Endpoint {
         let mut connector = HttpConnector::new();
         connector.set_connect_timeout(Some(CONNECT));
         connector.set_nodelay(true);
+        // A peer that is gone without a word ends the run, within a minute.
+        connector.set_keepalive(Some(KEEPALIVE));
+        connector.set_keepalive_interval(Some(KEEPALIVE / 3));
+        connector.set_keepalive_retries(Some(3));
         let mut client = Client::builder(TokioExecutor::new());
         // A connection serves one run, so it ends with it.
         client.pool_max_idle_per_host(0);

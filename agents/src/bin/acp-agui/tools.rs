@@ -3,6 +3,7 @@
 //! Invariants: a server ends with its session; a call that is dropped is withdrawn at its server.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
@@ -12,6 +13,7 @@ use rmcp::service::{PeerRequestOptions, RunningService};
 use rmcp::{RoleClient, ServiceExt};
 use serde_json::{Map, Value, json};
 use tokio::process::{Child, Command};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::{HEADERS, TOKEN};
@@ -19,6 +21,11 @@ use crate::http::{HEADERS, TOKEN};
 /// A variable of the editor's own server, whose tools ask the user themselves. Its name does not
 /// identify it: the user may have another server of that name.
 const EDITOR: &str = "ACP_NVIM_TOKEN";
+
+/// The time that a server has to start and to list its tools.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The time that a server has to read that a call is withdrawn.
+const CANCEL: Duration = Duration::from_secs(1);
 
 /// How a server is started, from `session/new`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -102,17 +109,8 @@ impl Tools {
         self.running.retain(|running| !running.service.is_closed());
         let (mut tools, mut failed) = (Vec::<Tool>::new(), Vec::new());
         for server in servers {
-            let listed = match self.find(server) {
-                Some(running) => list(running).await,
-                None => match start(server, cwd).await {
-                    Ok(running) => {
-                        let listed = list(&running).await;
-                        self.running.push(running);
-                        listed
-                    }
-                    Err(why) => Err(why),
-                },
-            };
+            let listed = timeout(PATIENCE, self.list_of(server, cwd)).await;
+            let listed = listed.unwrap_or_else(|_| Err("it does not answer".to_owned()));
             match listed {
                 // Of two tools with one name, the agent gets the first.
                 Ok(new) => tools.extend(new.into_iter().fold(Vec::new(), |mut kept, tool| {
@@ -129,6 +127,17 @@ impl Tools {
             }
         }
         (tools, failed)
+    }
+
+    /// Returns the tools of a server, which is started if it does not run.
+    async fn list_of(&mut self, server: &Server, cwd: &str) -> Result<Vec<Tool>, String> {
+        if let Some(running) = self.find(server) {
+            return list(running).await;
+        }
+        let running = start(server, cwd).await?;
+        let listed = list(&running).await;
+        self.running.push(running);
+        listed
     }
 
     /// Calls a tool; `cancelled` withdraws the call.
@@ -152,7 +161,9 @@ impl Tools {
         tokio::select! {
             biased;
             () = cancelled.cancelled() => {
-                let _ = handle.cancel(Some("The user cancelled the turn.".to_owned())).await;
+                let why = Some("The user cancelled the turn.".to_owned());
+                // A server that reads nothing does not hold up the end of the turn.
+                let _ = timeout(CANCEL, handle.cancel(why)).await;
                 Answer::error("The user cancelled this call.")
             }
             answer = &mut handle.rx => match answer {

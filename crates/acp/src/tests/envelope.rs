@@ -259,3 +259,27 @@ fn an_encoded_response_is_read_back() {
     );
     check(&rpc::error(&id("4"), -1, "m", None), &[failure(4, -1, "m")]);
 }
+
+#[test]
+fn a_request_that_is_too_long_is_answered() {
+    let check = |head: &str, tail: &str, request: Option<(&str, &str)>| {
+        let bytes = 70 << 20;
+        let (head, tail) = (head.as_bytes(), tail.as_bytes());
+        let mut want = vec![Message::TooLong { bytes }];
+        want.extend(request.map(|(id, method)| Message::Request {
+            id: self::id(id),
+            call: invalid(method, "the message has more than 64 MiB"),
+        }));
+        assert_eq!(Frame::TooLong { head, tail, bytes }.decode(), want);
+    };
+    let write = r#"{"id":9,"method":"fs/write_text_file","params":{"content":"aa"#;
+    check(write, r#"aa"}}"#, Some(("9", "fs/write_text_file")));
+    let late = r#"{"method":"fs/write_text_file","params":{"content":"aa"#;
+    check(
+        late,
+        r#"aa"},"id":"x"}"#,
+        Some(("\"x\"", "fs/write_text_file")),
+    );
+    check(late, r#"aa"}}"#, None);
+    check(r#"{"id":9,"result":{"a":"aa"#, r#"aa"}}"#, None);
+}

@@ -64,6 +64,12 @@ impl Conversation {
         }
     }
 
+    /// Returns whether a session's turn has run this long.
+    pub(crate) fn has_run(&self, key: SessionKey, seconds: u32) -> bool {
+        let turn = self.sessions.get(&key).and_then(|it| it.turn.as_ref());
+        turn.is_some_and(|turn| turn.clock.ran >= seconds)
+    }
+
     /// Records a sign of life of an agent.
     pub(crate) fn heard(&mut self, agent: AgentKey) {
         let served = self.sessions.values_mut();

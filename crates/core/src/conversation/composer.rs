@@ -89,7 +89,7 @@ impl Conversation {
         };
         if !self.takes_images(session) {
             let text = format!(
-                "The agent \"{}\" takes no images: nothing was attached.",
+                "The agent \"{}\" accepts no images: nothing was attached.",
                 session.spec.name
             );
             return fx.push(notify(Level::Warn, text));
@@ -140,7 +140,7 @@ impl Conversation {
         let images = prompt.along().filter(is_image).count();
         if images > 0 && !takes.images {
             let text = format!(
-                "The agent takes no images: {} did not go along.",
+                "The agent accepts no images: {} left out.",
                 plural(images, "image")
             );
             self.notice(key, Level::Warn, text);

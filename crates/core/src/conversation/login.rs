@@ -179,7 +179,7 @@ impl Conversation {
     ) {
         let text = match method.kind {
             AuthKind::Agent => format!(
-                "Logging in by \"{}\": the agent may open a browser. `:Acp cancel` gives it up.",
+                "Logging in by \"{}\": the agent may open a browser. `:Acp cancel` aborts it.",
                 method.name
             ),
             _ => format!("Logging in by \"{}\".", method.name),
@@ -221,7 +221,7 @@ impl Conversation {
             return false;
         };
         self.cancel_request_of(agent, id, fx);
-        let text = "The log-in was given up. `:Acp login` begins another.";
+        let text = "The log-in was cancelled. `:Acp login` starts it again.";
         self.notice(key, Level::Info, text);
         true
     }
@@ -248,7 +248,8 @@ impl Conversation {
                 self.request(agent, Call::Logout(key), client::logout(), fx);
             }
             (None, Some(_)) => {
-                let text = "What you have typed to log in is forgotten. The agent keeps it until it is started again: `:Acp restart` does that.";
+                let text = "The keys you have typed to log in are forgotten. The agent keeps them \
+                            until it restarts: `:Acp restart` does that.";
                 self.notice(key, Level::Info, text);
             }
             (None, None) => {

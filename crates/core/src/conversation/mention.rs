@@ -35,11 +35,11 @@ pub enum Named<'a> {
 
 /// The words that name something other than a file, and their meaning.
 pub const WORDS: [(&str, &str); 6] = [
-    ("buffer", "the file you came from"),
-    ("selection", "what you selected there last"),
-    ("diagnostics", "what is wrong there"),
-    ("diagnostics:all", "what is wrong in all buffers"),
-    ("diff", "what has changed since the last commit"),
+    ("buffer", "the file you were in before the chat"),
+    ("selection", "the last selection in that file"),
+    ("diagnostics", "the diagnostics of that file"),
+    ("diagnostics:all", "the diagnostics of all buffers"),
+    ("diff", "the changes since the last commit"),
     ("symbol:", "a function or type in an open file"),
 ];
 

@@ -259,7 +259,8 @@ impl Conversation {
         if session.is_some_and(Session::show_kept) {
             return;
         }
-        let text = "The agent goes on with this conversation, but does not tell what was said.";
+        let text = "The agent continues this conversation, but did not replay it: earlier messages \
+                    are not shown.";
         self.notice(key, Level::Info, text);
     }
 }

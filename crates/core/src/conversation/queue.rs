@@ -87,7 +87,7 @@ impl Queue {
     /// Removes and returns the first prompt that is not held, unless the running turn may have taken
     /// one.
     pub fn pop_front(&mut self) -> Option<Prompt> {
-        if self.waiting.front()?.sent.is_some() {
+        if self.waiting.iter().any(|waiting| waiting.sent.is_some()) {
             return None;
         }
         let at = self.waiting.iter().position(|waiting| !waiting.is_held)?;
@@ -290,8 +290,8 @@ impl Conversation {
             many => (format!("{many} prompts wait"), "they"),
         };
         let text = format!(
-            "{what}: {it} will be sent when the agent runs again; a prompt or `:Acp restart` \
-             starts it."
+            "{what}: {it} will be sent when the agent runs again; your next prompt or `:Acp \
+             restart` starts the agent."
         );
         session.transcript.notice(Level::Warn, text);
     }

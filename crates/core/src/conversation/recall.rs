@@ -71,7 +71,7 @@ impl Conversation {
         }
     }
 
-    /// Adds a prompt to the project's list, and stores it.
+    /// Adds a prompt to the project's list, and stores it unless the user wants nothing stored.
     pub(crate) fn remember(&mut self, key: SessionKey, text: &str, fx: &mut Effects) {
         let Some(session) = self.sessions.get(&key) else {
             return;
@@ -85,8 +85,10 @@ impl Conversation {
             return;
         }
         self.recall.known.insert(folder.clone(), with(&known, text));
-        let text = text.to_owned();
-        fx.push(Effect::Host(HostEffect::KeepPrompt { folder, text }));
+        if !self.past.is_off {
+            let text = text.to_owned();
+            fx.push(Effect::Host(HostEffect::KeepPrompt { folder, text }));
+        }
         fx.push(Effect::Editor(EditorEffect::Candidates { session: key }));
     }
 }

@@ -42,15 +42,15 @@ impl Conversation {
         if !beyond.is_empty() {
             let servers: Vec<String> = beyond.iter().map(in_words).collect();
             left_out.push(format!(
-                "The agent \"{name}\" does not reach every MCP server of the configuration: {} \
-                 is left out.",
+                "The agent \"{name}\" does not support the transport of these MCP servers, which are \
+                 left out: {}.",
                 servers.join(", ")
             ));
         }
         if !takes_dirs && !reach.additional.is_empty() {
             left_out.push(format!(
-                "The agent \"{name}\" takes no other folders than its own; it may read and write \
-                 in `additional_dirs` through Neovim only."
+                "The agent \"{name}\" does not support additional folders; it can read and write in \
+                 `additional_dirs` only through Neovim."
             ));
         }
         match tools {

@@ -66,18 +66,22 @@ impl Model {
         let Some(agent) = self.conversation.serving(key) else {
             self.restart(key, fx);
             let text = format!(
-                "The agent \"{name}\" did not run, and is started: `:Acp login` again once it runs."
+                "The agent \"{name}\" was not running and is starting: repeat `:Acp login` once it runs."
             );
             return fx.push(notify(Level::Warn, text));
         };
         let state = self.conversation.agent(agent);
         if state.is_none_or(|agent| agent.state() != AgentState::Ready) {
-            let text = format!("The agent \"{name}\" is still starting.");
+            let text = format!(
+                "The agent \"{name}\" is still starting: repeat `:Acp login` once it runs."
+            );
             return fx.push(notify(Level::Warn, text));
         }
         let methods = self.conversation.auth_methods(agent);
         let Some(method) = methods.iter().find(|known| known.id == method) else {
-            let text = format!("The agent \"{name}\" has no log-in called \"{method}\".");
+            let text = format!(
+                "The agent \"{name}\" has no log-in \"{method}\"; `:Acp login` lists them."
+            );
             return fx.push(notify(Level::Error, text));
         };
         match step {
@@ -90,7 +94,7 @@ impl Model {
             LoginStep::Ask | LoginStep::Key(_)
                 if self.conversation.authenticating(agent).is_some() =>
             {
-                let text = "A log-in is under way; `:Acp cancel` gives it up.";
+                let text = "A log-in is under way; `:Acp cancel` aborts it.";
                 fx.push(notify(Level::Warn, text));
             }
             LoginStep::Ask => self.conversation.authenticate(agent, key, method, None, fx),
@@ -123,7 +127,7 @@ impl Model {
             Err(error) => {
                 let text = format!("The log-in by \"{method}\" has failed: {error}.");
                 fx.push(notify(Level::Error, text.clone()));
-                let text = format!("{text} `:Acp login` tries again, or another way.");
+                let text = format!("{text} `:Acp login` tries again, or with another method.");
                 self.conversation.notice(key, Level::Error, text);
             }
         }
@@ -154,10 +158,12 @@ impl Model {
     ) {
         self.conversation.give(key, method, vars);
         if self.conversation.serves_somebody(agent) {
-            let text = "The agent gets what you have typed when it is started again: `:Acp restart` does that.";
+            let text = "The agent gets the keys you have typed when it restarts: `:Acp restart` does \
+                        that.";
             return self.conversation.notice(key, Level::Info, text);
         }
-        let text = "The agent is started again with what you have typed. It is kept as long as this Neovim runs.";
+        let text =
+            "The agent restarts with the keys you have typed. They are kept until you quit Neovim.";
         self.conversation.notice(key, Level::Info, text);
         self.renew(agent, fx);
     }
@@ -167,6 +173,7 @@ impl Model {
         let served = self.conversation.sessions_of(agent);
         self.shut_down(agent, fx);
         // The old process ends without supervision; no session depends on it.
+        self.conversation.fail_calls(agent, fx);
         self.conversation.forget_agent(agent);
         for key in served {
             self.connect(key, fx);
@@ -219,10 +226,10 @@ fn needed(name: &str, methods: &[AuthMethod], error: &RpcError) -> String {
     }
     text.push_str(match methods {
         [] => {
-            "\nIt names no way to do that here: use its own command in a terminal. The next \
-             prompt asks it again; nothing you have written is lost."
+            "\nIt offers no log-in here: log in with its own command in a terminal, then send your \
+             next prompt. What you have written is kept."
         }
-        _ => "\n`:Acp login` does that. What you have written goes out then.",
+        _ => "\n`:Acp login` does that. What you have written is sent afterwards.",
     });
     text
 }

@@ -102,12 +102,12 @@ impl Model {
 
     fn ask_for_option(&mut self, id: QuestionId, is_whole: bool, fx: &mut Effects) {
         let why = match is_whole {
-            true => "none of the options, or more than one, says just that",
+            true => "no option, or more than one, stands for your choice",
             false => "not all that the agent asks for can be shown in the files",
         };
         let text = format!(
-            "Choose an option in the question (:Acp permission): {why}. Your choices by hunk are \
-             kept."
+            "Choose an option in the question (`:Acp permission`): {why}. Your choices by hunk \
+             are kept."
         );
         fx.push(notify(Level::Info, text));
         self.questions.bring_forward(id);

@@ -14,7 +14,7 @@ use crate::questions::elicitation::Elicitation;
 use crate::questions::permission::{Decision, Permission};
 use crate::questions::rules::{Asked, Check, Facts};
 use crate::questions::{Answer, Outcome, Outcomes};
-use crate::render::toolcall::ToolCall;
+use crate::render::toolcall::{ToolCall, spell_codes};
 use crate::render::toolview;
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
@@ -40,6 +40,7 @@ impl Model {
             ..
         } = asked;
         tools::keep_apart(&mut patch);
+        spell_codes(patch.content.as_deref_mut().unwrap_or_default());
         let is_leaving = !self.conversation.is_staying(agent);
         self.tell_so_far(key);
         let Some(state) = self.conversation.session_mut(key) else {
@@ -60,8 +61,16 @@ impl Model {
         let is_repeated =
             self.questions.is_repeated(key, &tool) || known.is_some_and(|known| !known.is_open());
         let alone = is_repeated.then(|| ToolCall::of(patch.clone()));
-        // Two open questions are about two calls, even if they share an id.
-        if self.questions.set_apart(key, &tool, known) {
+        let has_content = patch.content.as_ref().is_some_and(|all| !all.is_empty());
+        let is_new = |known: &ToolCall| {
+            let is_titled = patch.title.as_ref().is_some_and(|it| *it != known.title);
+            is_titled || !known.is_open()
+        };
+        let is_other = is_repeated && (has_content || patch.raw_input.is_some());
+        let is_other = is_other && known.is_some_and(is_new);
+        // Two open questions are about two calls, even if they share an id; so is a question after
+        // the call's end.
+        if self.questions.set_apart(key, &tool, known) || is_other {
             state.transcript_mut().forget_content(&tool);
         }
         self.workspace.tool_named(key, &patch);

@@ -27,7 +27,7 @@ impl Model {
             return session.queue_mut().shift(id, by);
         }
         let Some(prompt) = session.queue_mut().take(id) else {
-            let text = "This prompt waits no longer: it has been sent, or taken out.";
+            let text = "This prompt is no longer queued: it was sent or removed.";
             fx.push(notify(Level::Info, text));
             return;
         };

@@ -65,7 +65,7 @@ impl Model {
             Steered::Failed => {
                 session.queue_mut().keep_sent(Some(request));
                 let text = format!(
-                    "The agent \"{}\" has not taken the words into its turn{why}: they are queued.",
+                    "The agent \"{}\" did not accept the prompt during its turn{why}: it is queued.",
                     session.name()
                 );
                 fx.push(notify(Level::Warn, text));
@@ -73,7 +73,7 @@ impl Model {
             Steered::Injected => session.is_injected(request),
             Steered::StartedNewTurn => {
                 session.is_said(request);
-                let text = "The agent answers in a turn of its own: its end is not reported.";
+                let text = "The agent answers this prompt in a separate turn, whose end it does not report.";
                 session.notice(Level::Info, text);
             }
         }
@@ -84,8 +84,8 @@ impl Model {
     pub(super) fn steer_is_late(&mut self, key: SessionKey, request: u64, fx: &mut Effects) {
         if let Some(session) = self.conversation.session_mut(key) {
             session.is_said(request);
-            let text = "The agent has not said whether it has taken this into its turn: if it does \
-                        not act on it, send it again.";
+            let text = "The agent did not say whether it has accepted this prompt: if it does not act on \
+                        it, send it again.";
             session.notice(Level::Warn, text);
         }
         self.next_prompt(key, fx);

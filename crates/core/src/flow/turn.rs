@@ -14,6 +14,7 @@ use crate::spine::event::Prompt;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use crate::tools;
+use crate::workspace::window;
 use acp::client::{self, PromptBlock};
 use acp::{RpcError, SessionId, StopReason, ToolCallId, Update, rpc};
 
@@ -63,7 +64,7 @@ impl Model {
                 // Not in the transcript: a notice there would interrupt the agent's message.
                 When::Steer if cannot_steer => {
                     let text =
-                        format!("Queued: the agent \"{name}\" takes no words while it works.");
+                        format!("Queued: the agent \"{name}\" accepts no prompts during a turn.");
                     fx.push(notify(Level::Info, text));
                 }
                 When::InTurn | When::Steer => {
@@ -98,6 +99,9 @@ impl Model {
     ) {
         let is_excused = self.phase(key) == Phase::Waiting || self.terminals.running(key) > 0;
         self.conversation.second_passed(key, token, is_excused, fx);
+        if self.conversation.has_run(key, window::PATIENCE) {
+            self.workspace.checkpoint_is_late(key, fx);
+        }
     }
 
     /// Sends the prompt that waited for a checkpoint and its contents.
@@ -239,8 +243,8 @@ impl Model {
                 let reason = client::stop_reason(&value);
                 if reason == StopReason::EndTurn && is_unheeded {
                     // Codex keeps such words in its history, and acts on them with the next prompt.
-                    let text = "The turn ended right after the agent had taken this: if it does not \
-                                act on it with your next prompt, send it again.";
+                    let text = "The turn ended right after the agent had accepted this prompt: if it \
+                                does not act on it with your next one, send it again.";
                     session.notice(Level::Warn, text);
                 } else if let Some(text) = stop_notice(&reason, spoke) {
                     session.notice(Level::Warn, text);

@@ -44,11 +44,11 @@ impl Page {
             page.warnings.push(NO_PAGE);
         } else if !is_secure && !is_local(name_of(&host)) {
             page.warnings
-                .push("The connection to it is not encrypted: others can read along.");
+                .push("The connection to it is not encrypted: others can read what is sent.");
         }
         if user.is_some() {
             page.warnings
-                .push("What stands before the @ is a name, and not where it leads.");
+                .push("The text before the @ is a user name, not the host.");
         }
         if host.contains('%') || host.split('.').any(|label| label.starts_with("xn--")) {
             page.warnings

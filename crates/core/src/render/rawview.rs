@@ -26,6 +26,20 @@ const OUTPUTS: [&str; 6] = [
     "message",
 ];
 
+/// The fields with a command, and with further words of it.
+const COMMANDS: [&str; 3] = ["command", "cmd", "commands"];
+const ARGS: [&str; 2] = ["args", "arguments"];
+
+/// Fields in which Codex numbers its requests, and repeats what else it tells.
+const BOOKKEEPING: [&str; 6] = [
+    "available_decisions",
+    "call_id",
+    "parsed_cmd",
+    "proposed_execpolicy_amendment",
+    "started_at_ms",
+    "turn_id",
+];
+
 /// A longer text without blanks may be the data of a file.
 const DATA: usize = 200;
 
@@ -69,6 +83,62 @@ pub fn input_lines(tool: &ToolCall, cwd: Option<&Path>) -> Vec<Line> {
         Some(input) if !is_shown => value_lines(input, cwd),
         _ => Vec::new(),
     }
+}
+
+/// Returns the fields of a tool call's input that neither its command nor its content shows, where
+/// [`input_lines`] returns none; not that it is about the session's folder.
+pub fn rest_lines(tool: &ToolCall, cwd: &Path) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let has_command = command(tool).is_some();
+    let Some(Value::Object(fields)) = &tool.raw_input else {
+        return lines;
+    };
+    if !has_command && tool.content.is_empty() {
+        return lines;
+    }
+    let told = COMMANDS.into_iter().find(|name| fields.contains_key(*name));
+    let args = ARGS.into_iter().find(|name| fields.contains_key(*name));
+    let has_words = |value: &Value| {
+        let words = value.as_array();
+        words.is_some_and(|words| words.iter().all(Value::is_string))
+    };
+    let has_diff = |item: &ToolContent| matches!(item, ToolContent::Diff { .. });
+    let has_diff = tool.content.iter().any(has_diff);
+    for (name, value) in fields {
+        let name = name.as_str();
+        let is_of_command = has_command
+            && (Some(name) == told
+                || Some(name) == args && has_words(value) && told != Some("commands"));
+        let is_of_diff = has_diff && matches!(name, "changes" | "diff" | "patch");
+        let is_here = value.as_str().is_some_and(|text| Path::new(text) == cwd);
+        let is_shown = is_of_command || is_of_diff || is_here || has_value(tool, value);
+        if !is_shown && !BOOKKEEPING.contains(&name) {
+            field_lines(name, value, None, &mut lines);
+        }
+    }
+    lines
+}
+
+/// Returns whether a value says nothing, or the call's content shows all its texts.
+fn has_value(tool: &ToolCall, value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) | Value::Number(_) => false,
+        Value::String(text) => text.is_empty() || has_text(tool, text),
+        Value::Array(all) => all.iter().all(|value| has_value(tool, value)),
+        Value::Object(all) => all.values().all(|value| has_value(tool, value)),
+    }
+}
+
+fn has_text(tool: &ToolCall, text: &str) -> bool {
+    tool.content.iter().any(|item| match item {
+        ToolContent::Diff { path, old, new } => {
+            let old = old.as_deref().unwrap_or_default();
+            path.ends_with(text) || old.contains(text) || new.contains(text)
+        }
+        ToolContent::Content(Content::Text(shown)) => shown.contains(text),
+        _ => false,
+    })
 }
 
 /// Returns a tool call's output, unless its content shows it: agents repeat it there, or send only

@@ -79,7 +79,10 @@ impl ToolCall {
         let locations = patch.locations.filter(|all| !all.is_empty());
         let is_elsewhere = patch.content.is_some() || locations.is_some();
         if let Some(mut content) = patch.content {
-            content.iter_mut().for_each(read_as_text);
+            match self.status {
+                ToolStatus::Pending => spell_codes(&mut content),
+                _ => content.iter_mut().for_each(read_as_text),
+            }
             replace_content(&mut self.content, content);
             self.texts.set(&self.content);
         }
@@ -152,6 +155,17 @@ fn replace_content(known: &mut Vec<ToolContent>, content: Vec<ToolContent>) {
     }
     known.retain(is_diff);
     known.extend(content);
+}
+
+/// Spells escape codes in what a call asks for: none may hide a part of it.
+pub(crate) fn spell_codes(content: &mut [ToolContent]) {
+    for item in content {
+        if let ToolContent::Content(Content::Text(text)) = item
+            && text.contains('\x1b')
+        {
+            *text = text.replace('\x1b', "^[");
+        }
+    }
 }
 
 /// Removes escape codes from a program's output.
@@ -265,8 +279,20 @@ mod tests {
     fn what_was_printed_for_a_terminal_is_read_as_text() {
         let printed = text("\x1b[31mred\x1b[0m\rRED\nand [on]\n");
         let content = Some(vec![printed, text("a\r\nb [1m")]);
-        let tool = merged([ToolCallPatch { content, ..patch() }]);
+        let status = Some(ToolStatus::InProgress);
+        let tool = merged([ToolCallPatch {
+            content,
+            status,
+            ..patch()
+        }]);
         assert_eq!(tool.content, [text("RED\nand [on]\n"), text("a\r\nb [1m")]);
+    }
+
+    #[test]
+    fn a_code_in_what_is_asked_for_is_spelled() {
+        let content = Some(vec![text("rm -rf ~\x1b[2K\rls")]);
+        let tool = merged([ToolCallPatch { content, ..patch() }]);
+        assert_eq!(tool.content, [text("rm -rf ~^[[2K\rls")]);
     }
 
     #[test]

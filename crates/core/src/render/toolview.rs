@@ -86,11 +86,13 @@ pub fn fold(tool: &ToolCall, look: &Look<'_>, lines: usize) -> FoldState {
     }
 }
 
-/// Returns the whole body: the command, the input, the diffs, the content, the output.
-pub fn body(tool: &ToolCall) -> Vec<Line> {
+/// Returns the whole body of a call in a session with this folder: the command, the input, the diffs,
+/// the content, the output.
+pub fn body(tool: &ToolCall, cwd: &Path) -> Vec<Line> {
     let mut lines = title_lines(tool);
     lines.extend(command_lines(tool));
     lines.extend(rawview::input_lines(tool, None));
+    lines.extend(rawview::rest_lines(tool, cwd));
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(content_lines(tool, index, item));
     }

@@ -1,6 +1,9 @@
 //! The question on the screen: a permission with its options, a form, or a page.
 
+use std::path::Path;
+
 use crate::conversation::notices;
+use crate::conversation::session::Session;
 use crate::form::Ask;
 use crate::model::Model;
 use crate::questions::elicitation::Elicitation;
@@ -70,7 +73,9 @@ impl Model {
                     lines.push(toolview::whole_line(text, "AcpPath"));
                 }
             }
-            lines.extend(toolview::body(tool));
+            let session = self.conversation.session(question.session);
+            let cwd = session.map_or(Path::new(""), Session::cwd);
+            lines.extend(toolview::body(tool, cwd));
         }
         PermissionView {
             id: question.id,

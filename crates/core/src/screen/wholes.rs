@@ -21,7 +21,7 @@ impl Model {
         let view = self.whole(key, whole);
         fx.push(match view {
             Some(view) => Effect::Editor(EditorEffect::ShowWhole(view)),
-            None => notify(Level::Info, "There is no more of this than is shown."),
+            None => notify(Level::Info, "All of this is shown already."),
         });
     }
 

@@ -98,6 +98,10 @@ impl<R: Copy + Ord, J> Pending<R, J> {
         self.all.values()
     }
 
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut J> {
+        self.all.values_mut()
+    }
+
     /// Drops the work that is not to be resumed.
     pub fn retain(&mut self, is_kept: impl Fn(&J) -> bool) {
         self.all.retain(|_, job| is_kept(job));

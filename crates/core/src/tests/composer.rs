@@ -178,7 +178,7 @@ fn an_unreadable_image_is_reported_and_the_prompt_is_sent() {
 fn an_agent_without_image_support_gets_no_images() {
     let mut w = taking(&json!({}));
     attach_image(&mut w, "/p/shot.png");
-    w.saw(&["Warn: The agent \"bot\" takes no images: nothing was attached."]);
+    w.saw(&["Warn: The agent \"bot\" accepts no images: nothing was attached."]);
     assert!(w.images.is_empty());
     // An image attached before the agent reported its capabilities.
     let image = Attachment::Image {
@@ -192,7 +192,7 @@ fn an_agent_without_image_support_gets_no_images() {
     attach(&mut w, image);
     w.prompts("look");
     assert!(sent(&w).is_empty());
-    let told = "The agent takes no images: 1 image did not go along.";
+    let told = "The agent accepts no images: 1 image left out.";
     assert!(w.chat().contains(told), "{}", w.chat());
 }
 

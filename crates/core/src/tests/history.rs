@@ -7,15 +7,16 @@ use super::random::cases;
 use super::screen::{ALL, Chat};
 use super::steps::{Can, Step, can, step};
 use super::story::Story;
-use super::world::{S1, World};
+use super::world::{Part, S1, World};
 use crate::conversation::history::lines;
 use crate::conversation::history::state::{Query, Source, Wish};
 use crate::conversation::plan::PlanPlace;
 use crate::conversation::session::Phase;
 use crate::conversation::transcript::Transcript;
 use crate::event::{ConversationEvent, Event, SessionEvent};
-use crate::spine::history::{Granted, Past};
-use crate::spine::ids::SessionKey;
+use crate::questions::Answer;
+use crate::spine::history::{Bounds, Granted, Past};
+use crate::spine::ids::{AgentKey, QuestionId, SessionKey};
 use crate::spine::view::{Line, Link};
 
 /// Removes links to terminals, which do not outlive a session.
@@ -274,6 +275,42 @@ fn a_replayed_conversation_is_recorded_once() {
     check_kept(&mut w, SessionKey(3));
 }
 
+/// Lets agents act until one is asked to load a session, and returns it.
+fn loading(w: &mut World) -> AgentKey {
+    let is_load = |(_, method, _): &(_, String, _)| method == "session/load";
+    while !w.agents.values().any(|it| it.calls.iter().any(is_load)) {
+        assert!(w.agents_move());
+        w.settle();
+    }
+    *w.agents.keys().next_back().unwrap()
+}
+
+#[test]
+fn a_question_during_a_replay_does_not_begin_another_record() {
+    let mut w = used(json!({ "loadSession": true }));
+    w.holds(Part::Agents);
+    w.reopens(2, "bot", "s1");
+    let agent = loading(&mut w);
+    let said = |role: &str, text: &str| json!({ "sessionUpdate": role, "content": { "type": "text", "text": text } });
+    w.tells_again(agent, "s1", &[said("user_message_chunk", "Count")]);
+    let question = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "session/request_permission",
+        "params": {
+            "sessionId": "s1",
+            "toolCall": { "toolCallId": "t", "title": "Look" },
+            "options": [{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }],
+        },
+    });
+    w.prints(agent, &question.to_string());
+    w.tells_again(agent, "s1", &[said("agent_message_chunk", "One.")]);
+    w.answers(agent, "session/load", Ok(json!({})));
+    w.goes_on();
+    let id = QuestionId(1);
+    let answer = Answer::Option("yes".into());
+    w.happens(Event::Answer { id, answer });
+    assert_eq!(w.records.files.len(), 1);
+}
+
 #[test]
 fn the_record_is_shown_if_the_agent_replays_nothing_or_refuses() {
     let mut w = used(json!({ "loadSession": true }));
@@ -282,18 +319,9 @@ fn the_record_is_shown_if_the_agent_replays_nothing_or_refuses() {
     goes_on(&mut w);
     check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
     w.happens(Event::Session(SessionEvent::Close { session: S2 }));
-    w.holds(super::world::Part::Agents);
+    w.holds(Part::Agents);
     w.reopens(3, "bot", "s1");
-    while !w.agents.values().any(|agent| {
-        agent
-            .calls
-            .iter()
-            .any(|(_, method, _)| method == "session/load")
-    }) {
-        assert!(w.agents_move());
-        w.settle();
-    }
-    let agent = *w.agents.keys().next_back().unwrap();
+    let agent = loading(&mut w);
     let error = json!({ "code": -32002, "message": "no such session" });
     w.answers(agent, "session/load", Err(error));
     w.goes_on();
@@ -419,6 +447,24 @@ fn with_records_disabled_sessions_depend_on_their_agent() {
     assert!(w.records.files.is_empty());
     w.reopens(2, "bot", "s1");
     assert_eq!(w.records.files.len(), 0);
+}
+
+#[test]
+fn prompts_are_stored_only_if_records_are() {
+    let mut w = World::ready();
+    let mut remembers = |text: &str, bounds: Option<Bounds>| {
+        w.happens(Event::Conversation(ConversationEvent::KeepSessions(bounds)));
+        w.happens(Event::Session(SessionEvent::Remember {
+            session: S1,
+            text: text.to_owned(),
+        }));
+    };
+    remembers("stored", Some(Bounds { days: 90 }));
+    remembers("only known", None);
+    assert_eq!(w.records.prompts, ["stored"]);
+    let folder = w.session(S1).spec().cwd.clone();
+    let known = w.model.conversation.prompts_in(&folder);
+    assert_eq!(known.last().map(|last| &**last), Some("only known"));
 }
 
 /// Returns each listed session as a line.

@@ -72,8 +72,8 @@ fn a_prompt_waits_until_the_session_is_ready() {
 }
 
 /// The chat's notice about a prompt whose agent has ended.
-const WAITS: &str = "A prompt waits: it will be sent when the agent runs again; a prompt or \
-                     `:Acp restart` starts it.";
+const WAITS: &str = "A prompt waits: it will be sent when the agent runs again; your next prompt \
+                     or `:Acp restart` starts the agent.";
 
 /// Prompts, gives this answer for the agent, and checks that the session ends with this chat.
 #[track_caller]
@@ -460,7 +460,7 @@ fn a_panic_is_reported_and_work_continues() {
         message: "boom".into(),
     });
     w.saw(&[
-        "Error: An internal error in a task was caught; your text is safe. `:Acp log` has it.",
+        "Error: An internal error in a task was caught; your text is safe. `:Acp log` has the details.",
     ]);
     w.prompts("hi");
     assert_eq!(w.model.phase(S1), Phase::Running);

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
+use crate::conversation::history::state::{Query, Wish};
 use crate::conversation::login::{LoginStep, Secrets};
 use crate::conversation::session::Phase;
-use crate::event::{Event, SessionEvent};
+use crate::event::{ConversationEvent, Event, SessionEvent};
 use crate::spine::ids::{AgentKey, SessionKey};
 
 const S2: SessionKey = SessionKey(2);
@@ -92,7 +93,7 @@ fn the_log_in_notice_lists_methods_and_the_command() {
     w.saw(&[&format!("Warn: {first}"), "session 1 needs a log-in"]);
     let chat = format!(
         "{first}\n  Browser: opens one\n  API key (BOT_KEY)\n  Terminal\n\
-         `:Acp login` does that. What you have written goes out then."
+         `:Acp login` does that. What you have written is sent afterwards."
     );
     assert_eq!(w.chat(), chat);
     assert_eq!(w.model.phase(S1), Phase::Waiting);
@@ -133,7 +134,7 @@ fn a_failed_log_in_shows_the_reason_and_keeps_prompts() {
     w.saw(&["Error: The log-in by \"Browser\" has failed: no browser (-32603)."]);
     assert!(
         w.chat()
-            .ends_with("`:Acp login` tries again, or another way.")
+            .ends_with("`:Acp login` tries again, or with another method.")
     );
     w.logs_in("web", LoginStep::Ask);
     w.answers(A1, "authenticate", Ok(json!(null)));
@@ -148,7 +149,7 @@ fn a_log_in_can_be_cancelled() {
     w.logs_in("web", LoginStep::Ask);
     w.saw(&[
         "a1 <- authenticate web",
-        "Warn: A log-in is under way; `:Acp cancel` gives it up.",
+        "Warn: A log-in is under way; `:Acp cancel` aborts it.",
     ]);
     w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["a1 <- $/cancel_request"]);
@@ -171,10 +172,10 @@ fn a_log_in_starts_an_agent_that_is_not_running() {
     w.skip();
     w.logs_in("web", LoginStep::Ask);
     assert!(w.was_told(
-        "Warn: The agent \"bot\" did not run, and is started: `:Acp login` again once it runs."
+        "Warn: The agent \"bot\" was not running and is starting: repeat `:Acp login` once it runs."
     ));
     w.logs_in("web", LoginStep::Ask);
-    assert!(w.was_told("Warn: The agent \"bot\" is still starting."));
+    assert!(w.was_told("Warn: The agent \"bot\" is still starting: repeat"));
     initializes(&mut w, A2);
     w.answers(A2, "session/new", refused());
     w.skip();
@@ -186,7 +187,7 @@ fn a_log_in_starts_an_agent_that_is_not_running() {
 fn the_notice_mentions_a_browser_only_for_the_agents_own_log_in() {
     let mut w = waiting();
     w.logs_in("web", LoginStep::Ask);
-    let web = "Logging in by \"Browser\": the agent may open a browser. `:Acp cancel` gives it up.";
+    let web = "Logging in by \"Browser\": the agent may open a browser. `:Acp cancel` aborts it.";
     assert!(w.chat().ends_with(web));
     w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.logs_in("key", LoginStep::Ask);
@@ -348,7 +349,7 @@ fn logging_out_calls_the_agent_and_drops_typed_keys() {
     w.saw(&[]);
     assert!(
         w.chat()
-            .contains("What you have typed to log in is forgotten.")
+            .contains("The keys you have typed to log in are forgotten.")
     );
     assert!(w.session(S1).spec().env.is_empty());
     w.happens(Event::Session(SessionEvent::Logout { session: S1 }));
@@ -377,12 +378,12 @@ fn an_agent_without_log_in_methods_gets_a_notice_with_next_steps() {
     w.answers(A1, "initialize", Ok(json!({ "protocolVersion": 1 })));
     w.answers(A1, "session/new", refused());
     assert!(w.chat().ends_with(
-        "It names no way to do that here: use its own command in a terminal. The next prompt \
-         asks it again; nothing you have written is lost."
+        "It offers no log-in here: log in with its own command in a terminal, then send your \
+         next prompt. What you have written is kept."
     ));
     w.skip();
     w.logs_in("web", LoginStep::Ask);
-    w.saw(&["Error: The agent \"bot\" has no log-in called \"web\"."]);
+    w.saw(&["Error: The agent \"bot\" has no log-in \"web\"; `:Acp login` lists them."]);
     w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     w.saw(&["shutdown a1"]);
 }
@@ -403,4 +404,25 @@ fn a_session_whose_only_prompt_was_refused_is_new_in_the_next_process() {
     w.skip();
     initializes_with(&mut w, A2, json!({ "loadSession": true }));
     w.saw(&["a2 <- initialize", "a2 <- session/new /p"]);
+}
+
+#[test]
+fn a_list_that_an_unused_agent_owes_is_answered_when_it_is_renewed() {
+    let mut w = World::new();
+    w.holds(Part::Agents);
+    w.opens(1, "bot");
+    initializes_with(&mut w, A1, json!({ "sessionCapabilities": { "list": {} } }));
+    w.answers(A1, "session/new", refused());
+    let wish = Wish::List(Query::default());
+    w.happens(Event::Conversation(ConversationEvent::Wish {
+        number: 1,
+        wish,
+    }));
+    assert!(w.was_told("session/list"));
+    assert!(!w.granted.contains_key(&1));
+    let vars = Secrets(vec![("BOT_KEY".into(), "hush".into())]);
+    w.logs_in("key", LoginStep::Given(vars));
+    assert!(w.granted.contains_key(&1));
+    w.time_passes();
+    w.skip();
 }

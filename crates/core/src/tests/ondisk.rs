@@ -13,6 +13,7 @@ use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::ids::{QueueId, SessionKey};
 use crate::spine::project::Whole;
 use crate::text::{LineEdit, Lines};
+use crate::workspace::window::PATIENCE;
 
 const F: &str = "/p/f";
 
@@ -266,7 +267,7 @@ fn lines_changed_by_both_become_a_conflict() {
     types(&mut w, 2, 1, &["mine"]);
     shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
     assert_eq!(w.buffer(F), "A\nb\nmine\n");
-    assert!(w.was_told("changed on disk where you have: yours stays"));
+    assert!(w.was_told("changed on disk in lines that you have changed: yours stay"));
     let buf = w.buf(F);
     assert!(w.editor.hunks[&buf].iter().any(|hunk| hunk.conflict));
     accept_at(&mut w, 2);
@@ -358,7 +359,7 @@ fn a_line_among_the_agents_lines_of_a_conflict_is_kept_when_their_turn_is_undone
 
 #[test]
 fn the_user_is_told_once_that_a_file_has_conflicts() {
-    let told = "changed on disk where you have";
+    let told = "changed on disk in lines that you have changed";
     let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
     types(&mut w, 0, 1, &["mine"]);
     types(&mut w, 2, 1, &["mine"]);
@@ -559,6 +560,30 @@ fn the_window_closes_with_the_checkpoint_after_the_turn() {
 }
 
 #[test]
+fn a_prompt_is_sent_without_a_checkpoint_that_does_not_come() {
+    let mut w = World::ready();
+    w.holds(Part::Shadow);
+    w.prompts("one");
+    for _ in 1..PATIENCE {
+        w.time_passes();
+    }
+    w.saw(&["turn of 1 started"]);
+    w.time_passes();
+    w.saw(&[
+        "Warn: The checkpoint of /p takes more than 30 s, so the prompt is sent without it. \
+         Changes on disk may be missed in the review.",
+        "a1 <- session/prompt s1: one",
+    ]);
+    w.ends_turn("end_turn");
+    // Both checkpoints are there now: the late one ends nothing.
+    w.goes_on();
+    w.skip();
+    w.prompts("two");
+    w.saw(&["turn of 1 started", "a1 <- session/prompt s1: two"]);
+    w.ends_turn("end_turn");
+}
+
+#[test]
 fn a_prompt_waiting_for_its_checkpoint_can_be_cancelled() {
     let mut w = World::ready();
     w.holds(Part::Shadow);
@@ -647,7 +672,7 @@ fn each_gap_of_a_project_is_reported_once() {
     w.shadow.limited = Some("Too large.".into());
     w.prompts("one");
     assert_eq!(told(&mut w), ["Not watched.", "Too large."]);
-    let failed = "No checkpoint was taken, so changes on disk may be missed in the review: Full.";
+    let failed = "Full. Changes on disk may be missed in the review.";
     for _ in 0..2 {
         w.shadow.failure = Some("Full.".into());
         w.ends_turn("end_turn");

@@ -146,7 +146,7 @@ fn a_refused_change_is_reverted_with_the_reason() {
     w.saw(&[
         "a1 <- session/set_mode \"yolo\"",
         "options of 1: mode",
-        "Warn: The agent \"bot\" keeps the mode \"Ask first\": not as root (-32603).",
+        "Warn: The agent \"bot\" did not change the mode, which stays \"Ask first\": not as root (-32603).",
         "options of 1: mode",
     ]);
     assert_eq!(shown(&w), "mode=Ask first");
@@ -161,7 +161,7 @@ fn an_unanswered_change_affects_only_itself() {
     w.time_passes();
     w.saw(&[
         "a1 <- $/cancel_request",
-        "Warn: The agent \"bot\" keeps the mode \"Ask first\": no answer for 90 seconds.",
+        "Warn: The agent \"bot\" did not change the mode, which stays \"Ask first\": no answer for 90 seconds.",
         "options of 1: mode",
     ]);
     assert_eq!(w.model.phase(S1), Phase::Idle);
@@ -174,7 +174,7 @@ fn unknown_modes_and_options_are_not_requested() {
     wants_mode(&mut w, "code");
     wants(&mut w, "effort", id("high"));
     w.saw(&[
-        "Warn: There is no mode \"code\"; there is ask, plan, yolo.",
+        "Warn: There is no mode \"code\"; use one of ask, plan, yolo.",
         "Warn: The agent has no option \"effort\"; it has mode.",
     ]);
     let mut w = ready(json!({ "sessionId": "s1" }));
@@ -339,7 +339,7 @@ fn legacy_models_are_set_by_session_set_model() {
     let error = json!({ "code": -32601, "message": "no such method" });
     w.answers(A1, "session/set_model", Err(error));
     assert!(w.was_told("a1 <- session/set_model \"b\""));
-    assert!(w.was_told("keeps the model \"a\": no such method"));
+    assert!(w.was_told("did not change the model, which stays \"a\": no such method"));
     assert_eq!(shown(&w), "model=a");
 }
 
@@ -351,8 +351,8 @@ fn a_mode_requested_before_the_session_is_set_before_the_first_prompt() {
     w.prompts("hi");
     w.answers(A1, "session/new", Ok(modes()));
     w.saw(&[
-        "Info: It will be set once the session is open.",
-        "Info: The session is not there yet: its modes are not known.",
+        "Info: The option will be set once the session is open.",
+        "Info: The session is still opening: its modes are not known yet.",
         "session 1 started",
         "a1 <- session/set_mode \"plan\"",
         "turn of 1 started",
@@ -516,7 +516,7 @@ fn a_configured_value_that_the_agent_lacks_is_one_notice_with_those_it_has() {
     for (key, why) in [
         (
             "mode",
-            "There is no mode \"yes\"; there is ask, plan, yolo.",
+            "There is no mode \"yes\"; use one of ask, plan, yolo.",
         ),
         ("model", "The agent has no models to choose from."),
         (

@@ -78,7 +78,7 @@ fn a_sent_prompt_cannot_be_edited() {
     w.ends_turn("end_turn");
     w.skip();
     acts(&mut w, 2, QueueAction::Edit);
-    w.saw(&["Info: This prompt waits no longer: it has been sent, or taken out."]);
+    w.saw(&["Info: This prompt is no longer queued: it was sent or removed."]);
     assert_eq!(w.editor.put.len(), 0);
 }
 
@@ -203,8 +203,8 @@ fn the_queue_outlives_the_agent() {
     w.exits(A1, "signal 9", &[]);
     assert!(
         w.chat().ends_with(
-            "2 prompts wait: they will be sent when the agent runs again; a prompt or \
-             `:Acp restart` starts it."
+            "2 prompts wait: they will be sent when the agent runs again; your next prompt or \
+             `:Acp restart` starts the agent."
         ),
         "{}",
         w.chat()

@@ -154,6 +154,21 @@ fn a_buffer_loaded_during_a_decision_gets_the_result() {
 }
 
 #[test]
+fn a_buffer_loaded_while_an_undone_deletion_is_written_gets_the_text() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    shell(&mut w, |disk| disk.removes(F));
+    w.ends_turn("end_turn");
+    holds_news(&mut w);
+    w.holds(Part::Disk);
+    undo_turn(&mut w);
+    disk_works(&mut w);
+    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    disk_rests(&mut w);
+    check(&w, "a\nb\n", "a\nb\n");
+    w.skip();
+}
+
+#[test]
 fn a_buffer_loaded_as_the_agents_write_ends_has_the_agents_lines() {
     let mut w = running(Place::Disk, Some("a\n"));
     holds_news(&mut w);

@@ -86,11 +86,11 @@ fn unsupported_servers_and_folders_are_reported_once() {
     let (mut w, first) = asked(json!({ "mcpCapabilities": { "http": true } }));
     assert_eq!(first["mcpServers"].as_array().unwrap().len(), 2);
     assert_eq!(first.get("additionalDirectories"), None);
-    let text = "The agent \"bot\" does not reach every MCP server of the configuration: \"old\" \
-                (sse) is left out.\n\nThe agent \"bot\" takes no other folders than its own; it \
-                may read and write in `additional_dirs` through Neovim only.";
+    let text = "The agent \"bot\" does not support the transport of these MCP servers, which are \
+                left out: \"old\" (sse).\n\nThe agent \"bot\" does not support additional folders; \
+                it can read and write in `additional_dirs` only through Neovim.";
     assert_eq!(w.chat(), text);
     w.goes_on();
     w.happens(Event::Session(SessionEvent::Restart { session: S1 }));
-    assert_eq!(w.chat().matches("is left out").count(), 1);
+    assert_eq!(w.chat().matches("left out").count(), 1);
 }

@@ -12,6 +12,8 @@ use crate::spine::ids::SessionKey;
 pub struct Records {
     pub files: BTreeMap<RecordName, String>,
     pub open: BTreeMap<SessionKey, RecordName>,
+    /// The prompts that were stored for recall.
+    pub prompts: Vec<String>,
     /// Time of each record's last write.
     times: BTreeMap<RecordName, u64>,
     now: u64,

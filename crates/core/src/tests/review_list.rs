@@ -101,7 +101,9 @@ fn a_stale_line_decides_nothing() {
     w.skip();
     let action = ReviewAction::Reject;
     lists(&mut w, ListEvent::Decide { action, items });
-    w.saw(&["Info: That has changed meanwhile: the list shows what is there now."]);
+    w.saw(&[
+        "Info: This change is different now: the list is up to date again, look at it once more.",
+    ]);
     assert_eq!(w.disk.get("/p/a").unwrap(), "another\n2\n3\n4\n5\n6\n");
 }
 
@@ -266,7 +268,7 @@ fn a_proposal_that_does_not_fit_is_listed_and_needs_an_answer() {
     w.skip();
     decides(&mut w, ReviewAction::Accept, 0..1);
     w.saw(&[
-        "Info: Choose an option in the question (:Acp permission): not all that the agent asks for \
+        "Info: Choose an option in the question (`:Acp permission`): not all that the agent asks for \
          can be shown in the files. Your choices by hunk are kept.",
     ]);
     assert_eq!(answered(&w), None);
@@ -317,7 +319,7 @@ fn the_list_shows_the_first_of_very_many_files_and_refills() {
         (600, true, 1001)
     );
     assert_eq!(view.title[1].0, "600 files");
-    assert!(shown(&w)[1000].starts_with("⋯ and more"));
+    assert!(shown(&w)[1000].starts_with("⋯ more changes"));
     decides(&mut w, ReviewAction::Accept, 0..400);
     let view = &w.editor.list;
     assert_eq!(

@@ -324,3 +324,28 @@ fn content_of_another_question_with_the_same_id_is_ignored() {
     assert!(w.editor.permission.is_some());
     w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
 }
+
+#[test]
+fn a_command_with_a_diff_needs_a_rule_for_each() {
+    let (command, path) = (rule(ALLOW, "cargo fmt"), rule(ALLOW, "f"));
+    let mut call = run("cargo fmt");
+    call["content"] = edit("/p/f")["content"].clone();
+    let mut w = ruled(std::slice::from_ref(&command));
+    asks(&mut w, "0", &call, &ONCE);
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    let mut w = ruled(&[command, path]);
+    asks(&mut w, "0", &call, &ONCE);
+    assert_eq!(w.answer("0"), &selected("yes"));
+}
+
+#[test]
+fn content_that_is_not_understood_is_not_allowed_by_a_rule() {
+    let mut w = ruled(&[rule(ALLOW, "f")]);
+    let mut call = edit("/p/f");
+    let whole = call["content"].as_array_mut().expect("a list");
+    whole.push(json!({ "type": "diff", "path": "/p/Makefile", "oldText": "x" }));
+    asks(&mut w, "0", &call, &ONCE);
+    assert!(w.editor.permission.is_some());
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+}

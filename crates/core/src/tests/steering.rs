@@ -167,7 +167,10 @@ fn words_with_which_the_agent_begins_a_turn_itself_are_not_sent_again() {
     w.ends_turn("end_turn");
     outcome(&mut w, "startedNewTurn");
     w.says("On my own.");
-    told(&w, &["also b", "its end is not reported", "On my own."]);
+    told(
+        &w,
+        &["also b", "whose end it does not report", "On my own."],
+    );
     assert_eq!(sent(&mut w), ["a1 <- _session/steering s1: also b"]);
     assert!(queued(&w).is_empty());
 }
@@ -181,7 +184,7 @@ fn words_that_the_agent_refuses_are_queued() {
         let mut w = working();
         steers(&mut w, "also b");
         w.answers(A1, STEER, answer);
-        assert!(w.was_told("Warn: The agent \"bot\" has not taken the words into its turn"));
+        assert!(w.was_told("Warn: The agent \"bot\" did not accept the prompt during its turn"));
         assert_eq!(queued(&w), ["also b"]);
         sent(&mut w);
         w.ends_turn("end_turn");
@@ -196,7 +199,7 @@ fn an_agent_that_cannot_be_steered_gets_the_words_after_its_turn() {
     w.prompts("first");
     w.skip();
     steers(&mut w, "also b");
-    assert!(w.was_told("Info: Queued: the agent \"bot\" takes no words while it works."));
+    assert!(w.was_told("Info: Queued: the agent \"bot\" accepts no prompts during a turn."));
     assert!(!w.model.snapshot().sessions[0].steering);
     assert_eq!(queued(&w), ["also b"]);
     sent(&mut w);
@@ -262,7 +265,7 @@ fn words_whose_fate_is_unknown_are_not_sent_again() {
     sent(&mut w);
     w.time_passes();
     assert_eq!(sent(&mut w), [""; 0]);
-    told(&w, &["Working.", "also b", "has not said whether"]);
+    told(&w, &["Working.", "also b", "did not say whether"]);
 }
 
 #[test]
@@ -276,4 +279,32 @@ fn an_echo_of_steered_words_is_not_shown() {
     outcome(&mut w, "injected");
     w.says("Now b.");
     told(&w, &["Working.", "also b", "Now b."]);
+}
+
+#[test]
+fn a_prompt_at_once_waits_for_the_answer_about_one_in_the_turn() {
+    let mut w = working();
+    steers(&mut w, "in the turn");
+    w.happens(Event::Session(SessionEvent::Interrupt {
+        session: S1,
+        prompt: Prompt {
+            text: "at once".into(),
+            ..Prompt::default()
+        },
+    }));
+    sent(&mut w);
+    w.answers(
+        A1,
+        "session/prompt",
+        Ok(json!({ "stopReason": "cancelled" })),
+    );
+    assert_eq!(sent(&mut w), [""; 0]);
+    outcome(&mut w, "injected");
+    told(&w, &["in the turn", "at once"]);
+    assert_eq!(sent(&mut w), ["a1 <- session/prompt s1: at once"]);
+    w.answers(
+        A1,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
 }

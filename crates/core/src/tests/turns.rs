@@ -256,7 +256,7 @@ fn malformed_and_unknown_messages_are_ignored() {
     ]);
     assert_eq!(
         w.chat(),
-        "❯ hi\n\nA message of 70 MiB from the agent was dropped: it is past the limit.\n\n\
+        "❯ hi\n\nThe agent sent a message of 70 MiB, which was dropped: the limit is 64 MiB.\n\n\
          ? update of an unknown kind: news\n  {\n    \"sessionUpdate\": \"news\",\n    \
          \"text\": \"x\"\n  }\n"
     );

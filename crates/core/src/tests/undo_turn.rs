@@ -417,14 +417,14 @@ fn files_that_cannot_be_restored_are_reported_and_left() {
     w.skip();
     let want = [
         " restore     f  +1 -1",
-        " leave       bytes  (what it was is no text, and was not kept)",
-        " leave       closed  (it could not be read before, and so was not kept)",
+        " leave       bytes  (it was a binary file, and its content was not kept)",
+        " leave       closed  (it could not be read earlier, so its content was not kept)",
         " leave       fixed  (it is read-only; `chmod u+w` lets it be restored)",
     ];
     assert_eq!(asked(&mut w)[..4], want);
     undo(&mut w, UndoStep::Undo(None));
-    let left = "Warn: Left as they are: bytes (what it was is no text, and was not kept), closed \
-                (it could not be read before, and so was not kept), fixed (it is read-only; \
+    let left = "Warn: Left as they are: bytes (it was a binary file, and its content was not kept), closed \
+                (it could not be read earlier, so its content was not kept), fixed (it is read-only; \
                 `chmod u+w` lets it be restored).";
     w.saw(&[left, "review of /p/f: 0"]);
     assert_eq!(w.disk.get(F).unwrap(), "a\nb\n");

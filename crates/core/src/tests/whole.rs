@@ -106,6 +106,51 @@ fn what_another_program_writes_during_a_reject_of_the_whole_file_stays() {
 }
 
 #[test]
+fn what_the_user_saves_during_a_reject_of_the_whole_file_stays() {
+    for ops in 0..4 {
+        let mut w = running(Place::Buffer, None);
+        shell(&mut w, |disk| disk.put(F, "new\n"));
+        w.ends_turn("end_turn");
+        w.holds(Part::Disk);
+        w.holds(Part::Watcher);
+        reject(&mut w);
+        for _ in 0..ops {
+            if let Some(event) = w.disk.work(Path::new(F)) {
+                w.happens(event);
+            }
+        }
+        types(&mut w, 0, 0, &["mine"]);
+        saves(&mut w);
+        w.goes_on();
+        let there = disk(&w).unwrap_or_default();
+        assert!(there.contains("mine\n"), "{ops}: {there}");
+        w.skip();
+    }
+}
+
+#[test]
+fn a_file_that_the_user_deletes_and_closes_is_not_to_be_decided() {
+    for is_accepted in [true, false] {
+        let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+        w.ends_turn("end_turn");
+        if is_accepted {
+            accept(&mut w);
+        }
+        w.holds(Part::Watcher);
+        w.disk.removes(F);
+        let buf = w.buf(F);
+        w.edits(|editor, _, out| editor.wipes(buf, out));
+        check_settled(&w);
+        w.goes_on();
+        check_settled(&w);
+        reject(&mut w);
+        assert_eq!(disk(&w), None);
+        w.skip();
+    }
+}
+
+#[test]
 fn rejecting_an_empty_or_binary_created_file_deletes_it() {
     for bytes in [&b""[..], b"\0\x01"] {
         let mut w = running(Place::Disk, None);
@@ -424,7 +469,7 @@ fn undo_offers_an_accepted_deletion_again() {
         let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
         types(&mut w, 1, 1, &["typed"]);
         shell(&mut w, |disk| disk.removes(F));
-        assert!(w.was_told("/p/f was deleted on disk, and you have changed it"));
+        assert!(w.was_told("/p/f was deleted on disk, but you have changed it"));
         w.ends_turn("end_turn");
         decide_at(&mut w, ReviewAction::Accept, 0);
         check_settled(&w);

@@ -542,7 +542,8 @@ impl World {
                         paths,
                     }));
             }
-            HostEffect::RecallPrompts { .. } | HostEffect::KeepPrompt { .. } => {}
+            HostEffect::RecallPrompts { .. } => {}
+            HostEffect::KeepPrompt { text, .. } => self.records.prompts.push(text),
             HostEffect::Reviewed { begun, ended, .. } => {
                 // Each is sent once, however many there are.
                 for path in ended {

@@ -39,7 +39,8 @@ pub(crate) enum ReadJob {
 /// The checkpoint before or after a session's turn.
 #[derive(Debug)]
 pub(crate) struct CheckpointJob {
-    pub session: SessionKey,
+    /// The session that waits; `None` after it has gone on without the checkpoint.
+    pub session: Option<SessionKey>,
     pub root: PathBuf,
 }
 
@@ -114,7 +115,10 @@ impl Workspace {
     ) {
         if let Some(job) = self.jobs.checkpoints.take(token) {
             self.checkpoint_has_all(token, fx);
-            self.checkpoint_taken(job.session, &job.root, result, fx);
+            match job.session {
+                Some(session) => self.checkpoint_taken(session, &job.root, result, fx),
+                None => self.leave_project(&job.root, fx),
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 //! to an agent.
 //!
 //! Invariant: a prompt is sent once its checkpoint is taken, so that earlier changes are not
-//! attributed to the agent. The window closes with the first checkpoint after the turn, so that all
-//! changes until then are. A turn runs even if its checkpoint fails.
+//! attributed to the agent, or after [`PATIENCE`] without one. The window closes with the first
+//! checkpoint after the turn, so that all changes until then are. A turn runs even if its checkpoint fails.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,9 @@ use crate::workspace::sessions::SessionFiles;
 use crate::workspace::tracked::named;
 use crate::workspace::{Folders, Signal, Workspace};
 use acp::ToolCallPatch;
+
+/// The seconds that a prompt waits for its checkpoint.
+pub(crate) const PATIENCE: u32 = 30;
 
 /// The open windows, and the limits of projects already reported to the user.
 #[derive(Debug, Default)]
@@ -110,7 +113,7 @@ impl Workspace {
         let runs = here.any(|session| session.folders.project == root && session.is_in_turn);
         let turns = if runs { Turns::Running } else { Turns::Over };
         let job = CheckpointJob {
-            session,
+            session: Some(session),
             root: root.clone(),
         };
         let token = self.jobs.checkpoints.add(job);
@@ -147,6 +150,22 @@ impl Workspace {
         }
     }
 
+    /// Ends a session's wait for a checkpoint that does not come: what holds up the look at the files,
+    /// such as a file system that does not answer, must not hold up the prompts.
+    pub(crate) fn checkpoint_is_late(&mut self, key: SessionKey, fx: &mut Effects) {
+        let waits = |job: &&mut CheckpointJob| job.session == Some(key);
+        let Some(job) = self.jobs.checkpoints.values_mut().find(waits) else {
+            return;
+        };
+        job.session = None;
+        let root = job.root.clone();
+        let why = format!(
+            "The checkpoint of {} takes more than {PATIENCE} s, so the prompt is sent without it.",
+            root.display()
+        );
+        self.checkpoint_taken(key, &root, Err(why), fx);
+    }
+
     /// Handles a finished checkpoint: closes the last turn's window and sends the next prompt.
     pub(crate) fn checkpoint_taken(
         &mut self,
@@ -164,9 +183,7 @@ impl Workspace {
                 }
             }
             Err(why) => {
-                let text = format!(
-                    "No checkpoint was taken, so changes on disk may be missed in the review: {why}"
-                );
+                let text = format!("{why} Changes on disk may be missed in the review.");
                 self.project_is_limited(root, Limit::Failed, &text, fx);
             }
         }

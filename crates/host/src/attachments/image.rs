@@ -1,6 +1,5 @@
 //! Images for prompts: type detection, size limit, encoding.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{PATIENCE, tool};
+use crate::held::open_file;
 use crate::{Environment, command};
 use acp_core::spine::attachment::Image;
 
@@ -37,11 +37,8 @@ const CLIPBOARD: [(&str, &str, &[&str]); 3] = [
 pub(super) fn in_file(path: &Path) -> Result<Image, String> {
     let shown = path.display();
     let failed = |why: std::io::Error| format!("{shown} cannot be read: {why}.");
-    let file = File::open(path).map_err(failed)?;
     // A device or a pipe may never end, or block.
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(format!("{shown} is not a file."));
-    }
+    let (file, _) = open_file(path).map_err(|refusal| refusal.words(path, "read"))?;
     let mut bytes = Vec::new();
     let cap = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
     file.take(cap + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -144,6 +141,15 @@ mod tests {
         let none = "is not an image that agents accept: use PNG, JPEG, GIF or WebP.";
         check(b"<svg/>", Err(none));
         check(b"", Err(none));
+    }
+
+    #[test]
+    fn a_pipe_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shot.png");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        assert!(in_file(&path).unwrap_err().contains("not a regular file"));
     }
 
     #[test]

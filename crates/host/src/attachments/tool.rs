@@ -4,15 +4,14 @@
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Time between two looks at a process that has closed its output.
-const PAUSE: Duration = Duration::from_millis(1);
+use crate::process::ended;
 
 /// The output of a tool.
 #[derive(Debug)]
@@ -77,16 +76,6 @@ pub(super) fn run(mut command: Command, cap: usize, patience: Duration) -> Resul
     })
 }
 
-/// Waits for the end of a process, until a time.
-fn ended(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
-    loop {
-        match child.try_wait()? {
-            None if Instant::now() < until => thread::sleep(PAUSE),
-            ended => return Ok(ended),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,7 +127,7 @@ mod tests {
         // It ends soon after the signal.
         let until = Instant::now() + Duration::from_secs(20);
         while is_there() && Instant::now() < until {
-            thread::sleep(PAUSE);
+            thread::sleep(Duration::from_millis(1));
         }
         assert!(!is_there(), "it runs");
     }

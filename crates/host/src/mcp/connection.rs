@@ -31,9 +31,9 @@ use tokio_util::sync::CancellationToken;
 use super::admission::Admission;
 use super::calls::Call;
 use super::service::{Parcel, Service};
-use super::{LINE_BYTES, Server, ends};
+use super::{LINE_BYTES, Server};
 use crate::log::cut;
-use acp::{END_BYTES, Frame, LineDecoder};
+use acp::{END_BYTES, Frame, LineDecoder, ends};
 use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::effect::Level;
 

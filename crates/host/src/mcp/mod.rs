@@ -6,7 +6,6 @@
 mod admission;
 mod calls;
 mod connection;
-mod ends;
 mod offer;
 mod service;
 mod socket;

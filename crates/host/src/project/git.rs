@@ -15,12 +15,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use super::gitrun::{Output, Run};
 use super::reading::Exhausted;
 use crate::Environment;
 use crate::command::tool;
@@ -35,7 +36,7 @@ const CONFIG: [&str; 4] = [
     "maintenance.auto=false",
 ];
 
-/// Runs git. Every call blocks until the process answers.
+/// Runs git. Every call blocks until the process answers, or has been silent for too long.
 #[derive(Debug, Clone)]
 pub(super) struct Git {
     environment: Environment,
@@ -211,13 +212,29 @@ impl Git {
     /// # Errors
     /// Git is missing, cannot be started, or failed.
     pub(super) fn ask(&self, folder: &Path, args: &[&str]) -> io::Result<Vec<u8>> {
+        let mut answer = Vec::new();
+        self.stream(folder, args, None, |output| {
+            output.read_to_end(&mut answer).map(drop)
+        })?;
+        Ok(answer)
+    }
+
+    /// Passes git's output on while it runs.
+    ///
+    /// # Errors
+    /// As [`Git::ask`], or the error of `read`.
+    pub(super) fn stream(
+        &self,
+        folder: &Path,
+        args: &[&str],
+        input: Option<Vec<u8>>,
+        read: impl FnOnce(&mut BufReader<Output>) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut command = self.command(folder).ok_or(io::ErrorKind::NotFound)?;
-        command.args(args).stdin(Stdio::null());
-        let output = command.output()?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(io::Error::other("git failed")),
-        }
+        command.args(args);
+        let mut run = Run::start(command, input)?;
+        read(run.output())?;
+        run.end()
     }
 
     fn cat_file(
@@ -236,8 +253,13 @@ impl Git {
         questions: Vec<Vec<u8>>,
     ) -> io::Result<CatFile> {
         let mut command = self.command(folder).ok_or(io::ErrorKind::NotFound)?;
-        command.args(["cat-file", mode]).stdin(Stdio::piped());
-        CatFile::start(command, questions)
+        command.args(["cat-file", mode]);
+        let mut input = Vec::new();
+        for question in questions {
+            input.extend(question);
+            input.push(b'\n');
+        }
+        Run::start(command, Some(input)).map(CatFile)
     }
 
     pub(super) fn command(&self, folder: &Path) -> Option<Command> {
@@ -256,7 +278,6 @@ impl Git {
             .env("GIT_LITERAL_PATHSPECS", "1")
             .arg("--no-pager")
             .args(CONFIG.iter().flat_map(|setting| ["-c", setting]))
-            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0);
         Some(command)
@@ -271,11 +292,8 @@ fn is_kept(name: &OsStr) -> bool {
         || name == b"GIT_DISCOVERY_ACROSS_FILESYSTEM"
 }
 
-/// A `git cat-file` that answers queries in order.
-pub(super) struct CatFile {
-    child: Child,
-    answers: BufReader<ChildStdout>,
-}
+/// A `git cat-file` that answers queries in order; those that are not read are given up with it.
+pub(super) struct CatFile(Run);
 
 pub(super) struct Blob {
     oid: Oid,
@@ -283,27 +301,10 @@ pub(super) struct Blob {
 }
 
 impl CatFile {
-    fn start(mut command: Command, questions: Vec<Vec<u8>>) -> io::Result<Self> {
-        let mut child = command.spawn()?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        };
-        let cat_file = Self {
-            child,
-            answers: BufReader::new(stdout),
-        };
-        // Written in another thread, because git answers before it has read all queries.
-        std::thread::Builder::new()
-            .name("acp-git".to_owned())
-            .spawn(move || put(stdin, &questions))?;
-        Ok(cat_file)
-    }
-
     /// Reads the header of the next object; `None` if it is missing or not a blob.
     pub(super) fn answer(&mut self) -> io::Result<Option<Blob>> {
         let mut line = Vec::new();
-        self.answers.read_until(b'\n', &mut line)?;
+        self.0.output().read_until(b'\n', &mut line)?;
         if line.pop() != Some(b'\n') {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -325,7 +326,7 @@ impl CatFile {
     /// Reads the content after a header; `None` if it is larger than `cap`.
     pub(super) fn content(&mut self, bytes: u64, cap: u64) -> io::Result<Option<Vec<u8>>> {
         let mut content = Vec::new();
-        let mut rest = (&mut self.answers).take(bytes);
+        let mut rest = self.0.output().take(bytes);
         if bytes > cap {
             io::copy(&mut rest, &mut io::sink())?;
         } else {
@@ -334,26 +335,8 @@ impl CatFile {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
-        self.answers.read_exact(&mut [0])?;
+        self.0.output().read_exact(&mut [0])?;
         Ok((bytes <= cap).then_some(content))
-    }
-}
-
-fn put(mut stdin: ChildStdin, questions: &[Vec<u8>]) {
-    let mut all = Vec::new();
-    for question in questions {
-        all.extend_from_slice(question);
-        all.push(b'\n');
-    }
-    // If git has exited, reading its answers fails too.
-    let _ = stdin.write_all(&all);
-}
-
-impl Drop for CatFile {
-    fn drop(&mut self) {
-        // It has exited already unless some answers were not read.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

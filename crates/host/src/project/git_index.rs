@@ -12,11 +12,10 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 
 use super::git::{CatFile, Git};
 use super::manifest::Stat;
@@ -176,51 +175,12 @@ impl Git {
             None => Ok(None),
         }
     }
-
-    /// Passes git's output on while it runs; an error if git fails.
-    fn stream(
-        &self,
-        folder: &Path,
-        args: &[&str],
-        input: Option<Vec<u8>>,
-        read: impl FnOnce(&mut BufReader<std::process::ChildStdout>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut command = self.command(folder).ok_or(io::ErrorKind::NotFound)?;
-        let stdin = if input.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        };
-        let mut child = command.args(args).stdin(stdin).spawn()?;
-        let done = feed(&mut child, input).and_then(|output| read(&mut BufReader::new(output)));
-        if done.is_err() {
-            let _ = child.kill();
-        }
-        let status = child.wait()?;
-        done?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(io::Error::other("git failed")),
-        }
-    }
 }
 
 /// Returns the same error.
 fn again(error: &io::Error) -> io::Error {
     let raw = error.raw_os_error().map(io::Error::from_raw_os_error);
     raw.unwrap_or_else(|| error.kind().into())
-}
-
-/// Starts to write a process's input and returns its output.
-fn feed(child: &mut Child, input: Option<Vec<u8>>) -> io::Result<std::process::ChildStdout> {
-    let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
-        // In another thread, because git answers before it has read everything.
-        std::thread::Builder::new()
-            .name("acp-git".to_owned())
-            .spawn(move || stdin.write_all(&input))?;
-    }
-    Ok(output)
 }
 
 /// Reads the next entry of `git ls-files`; the inner `None` is one to leave out.

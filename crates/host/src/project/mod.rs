@@ -19,6 +19,7 @@ mod gather;
 mod git;
 mod git_index;
 mod git_queries;
+mod gitrun;
 mod lease;
 mod limits;
 mod manifest;

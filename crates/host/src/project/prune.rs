@@ -8,7 +8,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::FlockOperation;
 
@@ -27,12 +27,23 @@ pub(super) struct PruneLock {
     _lock: Locked,
 }
 
+/// The time to wait for a Neovim that prunes: it may be suspended.
+const PRUNING: Duration = Duration::from_secs(2);
+
 /// Keeps other Neovims from pruning; waits for one that does.
 ///
 /// # Errors
-/// The system's error.
+/// The system's error, or it takes too long.
 pub(super) fn share_lock(store: &Store) -> io::Result<PruneLock> {
-    lock(store, FlockOperation::LockShared)
+    let until = Instant::now() + PRUNING;
+    loop {
+        match lock(store, FlockOperation::NonBlockingLockShared) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Prunes, unless another Neovim is pruning or has done so recently.

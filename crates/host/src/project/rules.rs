@@ -250,6 +250,8 @@ impl Rules {
             return Some(git.to_owned());
         }
         let read = |path: &Path| {
+            // Reading a pipe would block.
+            fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
             let read = fs::read_to_string(path);
             read.inspect_err(|error| self.note(error)).ok()
         };

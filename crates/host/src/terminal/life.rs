@@ -240,7 +240,8 @@ async fn live(
         }
     };
     let pid = process.group.pid();
-    let line = format!("started as process {pid}: {} {:?}", spec.command, spec.args);
+    // An argument may hold a key.
+    let line = format!("started as process {pid}: {}", spec.command);
     kit.log.line(Level::Info, &name, &line);
     terminal.enter(Phase::Running);
     let started = Event::Terminal(TerminalEvent::Started { terminal: key, pid });

@@ -156,7 +156,8 @@ impl Conversation {
 
 /// Writes the complete entries of a session.
 fn keep(key: SessionKey, session: &mut Session, fx: &mut Effects) {
-    if !session.has_prompt() {
+    // While a replay goes on, it is not known yet what the record has of it.
+    if session.history.found.is_some() || !session.has_prompt() {
         return;
     }
     let records = session.take_records();

@@ -51,7 +51,7 @@ pub enum HistoryJob {
 #[derive(Debug, Default)]
 pub struct Pasts {
     /// The user has turned records off.
-    pub(super) is_off: bool,
+    pub(crate) is_off: bool,
     pub(super) listings: BTreeMap<u32, Listing>,
     pub(super) deletions: BTreeMap<u32, Deletion>,
 }

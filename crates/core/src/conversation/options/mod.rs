@@ -495,7 +495,7 @@ fn no_value(option: &SessionOption, value: &ConfigValue) -> String {
     };
     let name = option.name.to_lowercase();
     format!(
-        "There is no {name} \"{word}\"; there is {}.",
+        "There is no {name} \"{word}\"; use one of {}.",
         ids.join(", ")
     )
 }

@@ -31,10 +31,10 @@ impl Conversation {
         };
         if !is_served || session.id.is_none() || !session.options.is_known() {
             let text = match wish {
-                Setting::NextMode => "The session is not there yet: its modes are not known.",
+                Setting::NextMode => "The session is still opening: its modes are not known yet.",
                 wish => {
                     session.options.keep(wish);
-                    "It will be set once the session is open."
+                    "The option will be set once the session is open."
                 }
             };
             fx.push(notify(Level::Info, text));
@@ -188,7 +188,9 @@ impl Conversation {
         if let (Some(option), Some(why)) = (asked, why) {
             let (agent, name) = (&session.spec.name, option.name.to_lowercase());
             let value = option.shown();
-            let text = format!("The agent \"{agent}\" keeps the {name} \"{value}\": {why}.");
+            let text = format!(
+                "The agent \"{agent}\" did not change the {name}, which stays \"{value}\": {why}."
+            );
             fx.push(notify(Level::Warn, text));
         }
         self.ask_default_option(key, fx);

@@ -98,7 +98,9 @@ impl Questions {
                 folder.clone_from(real);
             }
         }
-        asked.paths.extend(real);
+        // The folders come after the paths.
+        let paths = real.len().saturating_sub(asked.folders.len());
+        asked.paths.extend(real.into_iter().take(paths));
         match rules.decide(asked, &facts.roots) {
             Verdict::Allow(by) => self.rule(id, ReviewAction::Accept, &by, &facts, out),
             Verdict::Reject(rule) => self.rule(id, ReviewAction::Reject, &[rule], &facts, out),

@@ -66,12 +66,16 @@ impl Asked {
             asked.add_path(cwd, &location.path.to_string_lossy());
         }
         for item in &tool.content {
-            if let ToolContent::Diff { path, old, .. } = item {
-                asked.add_path(cwd, &path.to_string_lossy());
-                asked.changes.push(match old.as_deref() {
-                    Some(DELETED) => ToolKind::Delete,
-                    _ => ToolKind::Edit,
-                });
+            match item {
+                ToolContent::Diff { path, old, .. } => {
+                    asked.add_path(cwd, &path.to_string_lossy());
+                    asked.changes.push(match old.as_deref() {
+                        Some(DELETED) => ToolKind::Delete,
+                        _ => ToolKind::Edit,
+                    });
+                }
+                ToolContent::Unknown { .. } => asked.is_unclear = true,
+                _ => {}
             }
         }
         asked.read_words(tool);

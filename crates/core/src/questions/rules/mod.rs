@@ -122,7 +122,7 @@ impl Rules {
             if spec.action == Action::Allow
                 && let ([path, ..], [_, ..]) = (&spec.paths[..], &spec.commands[..])
             {
-                let why = "a rule that allows has a path or a command: make it two rules";
+                let why = "an \"allow\" rule has either a path or a command: make it two rules";
                 wrong("path", path, why.into());
             }
             rules.all.push(rule);

@@ -152,17 +152,19 @@ impl PathGlob {
             return Err("the glob is empty".into());
         }
         if text.starts_with('~') {
-            return Err("only \"~/\" at the beginning stands for a home folder, yours".into());
+            return Err("only \"~/\" at the beginning stands for a home folder, your own".into());
         }
         if text.contains('$') {
-            return Err("a glob has no variables: write where it leads, or \"~/\"".into());
+            return Err(
+                "a glob has no variables: write the path itself, or begin with \"~/\"".into(),
+            );
         }
         let short = match text.strip_prefix("./").unwrap_or(text) {
             "" => "**",
             short => short,
         };
         if short.split('/').any(|part| part == "..") {
-            return Err("\"..\" matches nothing: write where it leads".into());
+            return Err("\"..\" matches nothing: write the path without it".into());
         }
         let mut full = short.to_owned();
         if full.ends_with('/') {

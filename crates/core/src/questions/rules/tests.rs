@@ -395,7 +395,7 @@ fn what_is_wrong_is_named_by_rule_and_field() {
             "permissions.rules[2].path: \"a[\": unclosed character class; missing ']'",
             "permissions.rules[2].command: \"a && b\": '&' matches nothing: a pattern is for one \
              command, word by word, without quotes",
-            "permissions.rules[2].path: \"ok\": a rule that allows has a path or a command: make \
+            "permissions.rules[2].path: \"ok\": an \"allow\" rule has either a path or a command: make \
              it two rules",
         ]
     );

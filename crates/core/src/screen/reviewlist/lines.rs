@@ -51,7 +51,7 @@ impl Model {
             view.push(self.item_line(item.path, item.what), Some(shown));
         }
         if view.is_cut {
-            let text = "⋯ and more: what is decided about here makes room for them.";
+            let text = "⋯ more changes are not listed yet: decide some of these to see them.";
             view.push(diffview::whole(text.into(), "AcpDim"), None);
         }
         view.files = paths.len();

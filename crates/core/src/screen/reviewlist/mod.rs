@@ -37,7 +37,8 @@ impl Model {
         let mut items = self.items();
         items.retain(|item| keys.contains(&item.key));
         if items.is_empty() && !keys.is_empty() {
-            let text = "That has changed meanwhile: the list shows what is there now.";
+            let text =
+                "This change is different now: the list is up to date again, look at it once more.";
             fx.push(notify(Level::Info, text));
         }
         let written = written(&items);

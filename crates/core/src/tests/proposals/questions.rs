@@ -65,7 +65,7 @@ fn a_question_about_a_whole_file_says_how_many_lines_go() {
             .filter(|line| line.starts_with("Replaces"))
             .collect::<Vec<_>>()
     };
-    let text = "Replaces all of f: 2 of its 5 lines go, which only the file shows.";
+    let text = "Replaces all of f: 2 of its 5 lines are removed; only the file shows which.";
     assert_eq!(notes(None), [text]);
     assert_eq!(notes(Some(OLD)), [""; 0]);
 }

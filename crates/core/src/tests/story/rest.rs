@@ -24,7 +24,7 @@ impl Story {
             // name of the file.
             let link = (*file == 0 && self.has_link).then_some(LINK);
             let mut names = link.into_iter().chain([FILES[*file]]);
-            let warning = |name| format!("{name} was changed on disk where");
+            let warning = |name| format!("{name} was changed on disk in lines");
             let is_told = names.any(|name| self.w.was_told(&warning(name)));
             let lost = typed.difference(&kept);
             let lost: Vec<&String> = lost
@@ -91,10 +91,15 @@ impl Story {
             let state = self.w.disk.read(&path).unwrap();
             let bytes = self.w.disk.files.get(&path);
             if bytes.is_some_and(|bytes| bytes.contains(&0)) {
-                // A buffer keeps its text.
+                // A buffer keeps its text. What Neovim has saved is a text.
                 let review = self.review_of(file).filter(|_| self.buf(file).is_none());
-                let is_text = review.is_some_and(|review| review.now.is_text());
-                assert!(!is_text, "{path:?} is binary");
+                let text = review.filter(|review| review.now.is_text());
+                let text = text.map(|review| review.ledger.current());
+                let disk = state.content.map(|content| content.text);
+                assert!(
+                    text.is_none_or(|text| Some(text) == disk.as_ref()),
+                    "{path:?} is binary"
+                );
                 continue;
             }
             let disk = state.content.map(|content| content.text);

@@ -94,12 +94,12 @@ pub(crate) fn in_full(whole: &Whole) -> String {
         ),
         Whole::Format(what) => format!("The agent has changed how it is written: {what}."),
         Whole::Binary { kept: true } => {
-            "The agent has changed this file, which is no text; rejecting brings the old content \
+            "The agent has changed this binary file; rejecting brings the old content \
              back."
                 .into()
         }
         Whole::Binary { kept: false } => {
-            "The agent has changed this file, which is no text; its old content was not kept."
+            "The agent has changed this binary file; its old content was not kept."
                 .into()
         }
         Whole::Link => "A symbolic link was made, changed or replaced here.".into(),

@@ -300,9 +300,14 @@ impl Workspace {
             if taken == before {
                 continue;
             }
+            // The text stays that of the version that was read last.
+            let now = self.reviews.get(&path).map(|review| review.now.clone());
             let review = self
                 .reviews
                 .begin(&path, &part.path, session, &base, origin.clone());
+            if let Some(now) = now.filter(|now| !now.is_missing()) {
+                review.has_version(now);
+            }
             review.was_agents(&taken, &origin);
             self.reviews.touch(&path);
         }

@@ -206,11 +206,12 @@ impl Workspace {
             let path = path.display();
             let text = match is_gone {
                 true => format!(
-                    "{path} was deleted on disk, and you have changed it: your text stays, \
-                     `:Acp review` has the deletion."
+                    "{path} was deleted on disk, but you have changed it: your text stays, and \
+                     `:Acp review` shows the deletion."
                 ),
                 false => format!(
-                    "{path} was changed on disk where you have: yours stays, `:Acp review` has both."
+                    "{path} was changed on disk in lines that you have changed: yours stay, and \
+                     `:Acp review` shows both."
                 ),
             };
             fx.push(notify(Level::Warn, text));

@@ -211,8 +211,8 @@ impl Workspace {
         }
         let Some(session) = reapply.by.or_else(|| self.session_at(path)) else {
             let text = format!(
-                "{} was changed on disk where you have: your save replaced that, and no session \
-                 is open to offer it.",
+                "{} was changed on disk in lines that you have changed: your save replaced that \
+                 change, and no session is open to offer it.",
                 path.display()
             );
             return fx.push(notify(Level::Warn, text));

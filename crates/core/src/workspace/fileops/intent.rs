@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::{Change, FileNow, Landing, Next, Outcome, Plan};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::Level;
-use crate::spine::event::{DiskFile, DiskText};
+use crate::spine::event::{DiskFile, DiskText, Stamp};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::FileState;
 use crate::workspace::Workspace;
@@ -46,7 +46,12 @@ pub(crate) enum Intent {
     /// Lines come back that an agent has replaced though the user rejected that.
     PutBack(PutBack),
     /// The file gets another state as a whole; for a reject, which then goes on.
-    Restore { state: FileState, is_reject: bool },
+    Restore {
+        state: FileState,
+        is_reject: bool,
+        /// The file that its buffer had when that was decided.
+        under: Option<Stamp>,
+    },
     /// A rejected move is taken back; then the rest is rejected.
     MoveBack(PathBuf),
     /// The file goes where it was before a turn was undone, or brought back.
@@ -166,15 +171,20 @@ impl Workspace {
         {
             return Err(NO_TEXT.to_owned());
         }
+        let document = self.documents.find(path).map(|(_, document)| document);
         let restores = match &op.intent {
-            Intent::Restore { state, .. } => Some(state.text()),
-            Intent::Rest => Some(None),
+            // What the buffer has saved since is the user's.
+            Intent::Restore { state, under, .. } => Some((
+                state.text(),
+                document.filter(|document| document.stamp == *under),
+            )),
+            Intent::Rest => Some((None, document)),
             _ => None,
         };
-        if let (Some(to), Some(disk)) = (restores, disk) {
+        if let (Some((to, document)), Some(disk)) = (restores, disk) {
             let there = disk.content.as_ref().map(|content| &content.text);
             let is_there = there.is_some() && there == to.as_ref();
-            if !is_there && !self.is_known(path, disk) {
+            if !is_there && !self.is_known(path, disk, document) {
                 return Err(CHANGED.to_owned());
             }
         }
@@ -250,9 +260,13 @@ impl Workspace {
             (Intent::PutBack(_), Landing::PutBack(text, lost), outcome) => {
                 self.put_back_landed(&path, (text, lost), outcome, fx)
             }
-            (Intent::Restore { state, is_reject }, _, Outcome::Written(stamp)) => {
-                self.restored(&path, state.clone(), *is_reject, stamp, fx)
-            }
+            (
+                Intent::Restore {
+                    state, is_reject, ..
+                },
+                _,
+                Outcome::Written(stamp),
+            ) => self.restored(&path, state.clone(), *is_reject, stamp, fx),
             (Intent::Rest, Landing::Rest(state), Outcome::Written(stamp)) => {
                 self.restored(&path, state, true, stamp, fx)
             }

@@ -134,7 +134,7 @@ impl Workspace {
                             lines: hunk.old,
                         })
                     }
-                    Some(came) => self.accept_written(path, &came),
+                    Some(came) => self.accept_written(path, &came, &hunk.old),
                     None => {
                         left += usize::from(hunk.choice == Some(ReviewAction::Reject));
                         kept.hunks.push(hunk);
@@ -146,7 +146,7 @@ impl Workspace {
         self.proposals.kept = kept;
         if left > 0 && !written.is_empty() {
             let text = format!(
-                "{}: the agent has written something else than what you rejected; it is left to be \
+                "{}: the agent has written something else than you rejected; it is still to be \
                  reviewed.",
                 path.display()
             );
@@ -161,13 +161,18 @@ impl Workspace {
         self.put_rejected_back(path, after, rejected, fx);
     }
 
-    /// Accepts a hunk in the ledger, unless it is part of a larger hunk.
-    fn accept_written(&mut self, path: &Path, came: &Hunk) {
+    /// Accepts a hunk in the ledger, unless it is part of a larger hunk: a deletion is if the hunk has
+    /// other lines than `old`, which the user has seen go.
+    fn accept_written(&mut self, path: &Path, came: &Hunk, old: &[String]) {
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
-        let is_hunk = |hunk: &&Hunk| hunk.new == came.new && hunk.conflict.is_none();
-        if review.ledger.hunks().iter().any(|hunk| is_hunk(&hunk)) {
+        let base = review.ledger.base();
+        let is_hunk = |hunk: &Hunk| {
+            let is_same = hunk.new == came.new && hunk.conflict.is_none();
+            is_same && (!came.new.is_empty() || base.to_lines(hunk.old.clone()) == old)
+        };
+        if review.ledger.hunks().iter().any(is_hunk) {
             let which = match came.new.is_empty() {
                 true => Which::Row(came.new.start),
                 false => Which::Rows(came.new.clone()),

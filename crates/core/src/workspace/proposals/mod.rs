@@ -343,7 +343,7 @@ impl FileProposal {
         if self.diffs.iter().any(|(change, _)| has_no_old(change)) && !base.text.is_empty() {
             let gone: usize = self.hunks.iter().map(|hunk| hunk.old.len()).sum();
             notes.push(Note::Hint(format!(
-                "Replaces all of {name}: {gone} of its {} go, which only the file shows.",
+                "Replaces all of {name}: {gone} of its {} are removed; only the file shows which.",
                 plural(base.text.len(), "line")
             )));
         }

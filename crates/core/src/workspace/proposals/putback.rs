@@ -131,7 +131,7 @@ impl Workspace {
 fn tell_lost(path: &Path, lost: usize, fx: &mut Effects) {
     if lost > 0 {
         let text = format!(
-            "{}: lines that you rejected are others by now, and were left to be reviewed.",
+            "{}: lines that you rejected have changed since; they are still to be reviewed.",
             path.display()
         );
         fx.push(notify(Level::Warn, text));

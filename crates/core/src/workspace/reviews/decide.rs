@@ -553,10 +553,7 @@ impl Workspace {
             End::Stays => {}
             End::Users => self.all_is_users(path),
             End::Deleted => {
-                let intent = Intent::Restore {
-                    state: FileState::missing(),
-                    is_reject: true,
-                };
+                let intent = self.restore(path, FileState::missing(), true);
                 self.follow_up(path.to_owned(), intent, fx);
             }
         }

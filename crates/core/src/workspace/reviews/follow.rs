@@ -261,11 +261,13 @@ impl Workspace {
             return true;
         }
         self.take_told(path, &disk.real, disk.stamp);
+        // What Neovim or this client has written is a text, whatever is in it.
+        let is_known = self.is_known(path, &disk, None);
         let Some(review) = self.reviews.get_mut(path) else {
             return true;
         };
         let now = match disk.content {
-            Some(content) if content.text.has_nul() => return false,
+            Some(content) if content.text.has_nul() && !is_known => return false,
             Some(content) => FileState::of_text(content.text, content.format),
             None => FileState::missing(),
         };
@@ -274,6 +276,14 @@ impl Workspace {
             stamp: disk.stamp,
             ..now
         };
+        if now.is_missing() && by.is_none() && !review.now.is_missing() {
+            // Not the agent, so there is nothing to decide.
+            let before = review.now.clone();
+            review.others_wrote(text);
+            review.others_left(&before, now);
+            self.reviews.touch(path);
+            return true;
+        }
         let is_deletion = now.is_missing() && review.whole() == [Whole::Deleted];
         review.has_version(now.clone());
         if text != *review.ledger.current() {

@@ -22,12 +22,17 @@ impl FileReview {
         match &origin.body {
             Body::Bytes { bytes, blob: None } if is_other => {
                 return Some(match *bytes > MAX_KEPT {
-                    true => format!("it was larger than {} MB: not kept", MAX_KEPT >> 20),
-                    false => "what it was is no text, and was not kept".to_owned(),
+                    true => format!(
+                        "it was larger than {} MB, so its content was not kept",
+                        MAX_KEPT >> 20
+                    ),
+                    false => "it was a binary file, and its content was not kept".to_owned(),
                 });
             }
             Body::Unreadable(_) if is_other => {
-                return Some("it could not be read before, and so was not kept".to_owned());
+                return Some(
+                    "it could not be read earlier, so its content was not kept".to_owned(),
+                );
             }
             _ => {}
         }

@@ -168,8 +168,7 @@ impl Workspace {
             WholeStep::MoveTo(to) => Intent::MoveBack(to),
             WholeStep::Restore(state) => {
                 self.note_restored(path, &state);
-                let is_reject = true;
-                Intent::Restore { state, is_reject }
+                self.restore(path, state, true)
             }
             WholeStep::Lost => {
                 let is_unknown = self
@@ -180,7 +179,10 @@ impl Workspace {
                     true => "could not be read before it was changed",
                     false => "was too large to be kept",
                 };
-                let text = format!("{} {why}: it cannot be brought back here.", path.display());
+                let text = format!(
+                    "{} {why}, so it cannot be restored here; use version control or a backup.",
+                    path.display()
+                );
                 fx.push(notify(Level::Error, text));
                 return true;
             }
@@ -189,14 +191,29 @@ impl Workspace {
         true
     }
 
+    /// Returns the restore of a file's state.
+    pub(super) fn restore(&self, path: &Path, state: FileState, is_reject: bool) -> Intent {
+        let under = self.documents.find(path);
+        let under = under.and_then(|(_, document)| document.stamp);
+        Intent::Restore {
+            state,
+            is_reject,
+            under,
+        }
+    }
+
     /// Returns whether a file on disk is the one that its review or its buffer has; a missing one loses
     /// nothing.
-    pub(crate) fn is_known(&self, path: &Path, disk: &DiskFile) -> bool {
+    pub(crate) fn is_known(
+        &self,
+        path: &Path,
+        disk: &DiskFile,
+        document: Option<&Document>,
+    ) -> bool {
         let Some(content) = &disk.content else {
             return true;
         };
         let now = self.reviews.get(path).map(|review| &review.now);
-        let document = self.documents.find(path).map(|(_, document)| document);
         let stamps = [
             now.and_then(|now| now.stamp),
             document.and_then(|document| document.stamp),

@@ -191,6 +191,15 @@ impl Work<'_> {
             }
             let lines = text.to_lines(place.now.clone());
             let mut then = self.accepted.to_lines(place.before.clone());
+            // They may stand among what others have changed right above or below.
+            let is_there = place.near.as_deref().is_some_and(|near| {
+                let above = text.to_lines(near.now.start..place.now.start);
+                let below = text.to_lines(place.now.end..near.now.end);
+                above.ends_with(&then) || below.starts_with(&then)
+            });
+            if lines.is_empty() && is_there {
+                continue;
+            }
             let own = lines_of(self.own, place.own.clone());
             let is_own = |line: &String| own.contains(line);
             if own.is_empty() || lines.is_empty() || lines.iter().any(is_own) {

@@ -97,6 +97,7 @@ impl Workspace {
         outcome: Outcome,
         fx: &mut Effects,
     ) -> Next {
+        let is_on_disk = matches!(landing, Landing::ShiftedOnDisk(..));
         let moving = match (landing, outcome) {
             (Landing::Shifted(moving), Outcome::Unchanged) => moving,
             (Landing::Shifted(moving), Outcome::Edited(done)) => {
@@ -132,7 +133,7 @@ impl Workspace {
             }
             _ => return Next::Done,
         };
-        self.shift_ended(path, *moving, fx);
+        self.shift_ended(path, *moving, is_on_disk, fx);
         Next::Done
     }
 
@@ -157,9 +158,10 @@ impl Workspace {
         Next::Done
     }
 
-    /// Moves the accepted text and the state of the file as a whole after its text was moved.
-    fn shift_ended(&mut self, path: &Path, moving: Moving, fx: &mut Effects) {
-        let document = self.documents.find(path);
+    /// Moves the accepted text and the state of the file as a whole after its text was moved; on disk,
+    /// the whole file was written.
+    fn shift_ended(&mut self, path: &Path, moving: Moving, is_on_disk: bool, fx: &mut Effects) {
+        let document = self.documents.find(path).filter(|_| !is_on_disk);
         let is_clean = document.map(|(_, document)| !document.state.modified);
         let Some(review) = self.reviews.get_mut(path) else {
             return;
@@ -242,8 +244,7 @@ impl Workspace {
             );
             return fx.push(notify(Level::Warn, text));
         }
-        let is_reject = false;
-        let intent = Intent::Restore { state, is_reject };
+        let intent = self.restore(path, state, false);
         self.follow_up(path.to_owned(), intent, fx);
     }
 }

@@ -259,6 +259,8 @@ fn modes_links_and_binary_files_are_reported() {
     );
     check(&[], sh("mkfifo p"), &[], &[]);
     check(&files, sh("rm a; mkfifo a"), &["a"], &["a: \"1\" > -"]);
+    let pipes = sh("mkdir t; mkfifo t/.git t/.gitignore; printf 1 >t/a");
+    check(&[], pipes, &["t/a"], &["t/a: - > \"1\""]);
 }
 
 fn sh_look(work: &Work, command: &str, names: &[&str]) -> Vec<String> {

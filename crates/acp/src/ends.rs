@@ -7,13 +7,19 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value as Json;
 
 /// Returns the name of the tool that a message calls, from the message's beginning.
-pub(super) fn called(beginning: &[u8]) -> Option<String> {
+pub fn called(beginning: &[u8]) -> Option<String> {
     let seen = Seen::in_beginning(beginning);
     seen.name.filter(|_| seen.method == "tools/call")
 }
 
+/// Returns the method of a request or a notification, from the message's beginning.
+pub(crate) fn method(beginning: &[u8]) -> Option<String> {
+    let method = Seen::in_beginning(beginning).method;
+    (!method.is_empty()).then_some(method)
+}
+
 /// Returns the id of a request as JSON, from the message's beginning or end.
-pub(super) fn id(head: &[u8], tail: &[u8]) -> Option<String> {
+pub fn id(head: &[u8], tail: &[u8]) -> Option<String> {
     let id = Seen::in_beginning(head).id.as_ref().and_then(as_id);
     id.or_else(|| id_at_end(tail))
 }

@@ -1,7 +1,8 @@
-//! A file that the user's `:write` replaces, as it was before: its content is in no buffer.
+//! A text file that is read on the main thread, beside a save: the one that a `:write` replaces, whose
+//! content is in no buffer, or the one that it has written.
 //!
-//! Invariant: reading it takes no longer than Neovim takes to write such a file, which has a limited
-//! size; nothing waits.
+//! Invariant: reading takes no longer than Neovim takes to write such a file, whose size is limited;
+//! nothing waits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -13,17 +14,17 @@ use rustix::fs::OFlags;
 use crate::paths;
 use acp_core::spine::event::{Overwritten, Stamp};
 
-/// The size of the largest file that is read; Neovim asks its question about larger ones.
+/// The size of the largest file that is read; before a larger one is replaced, Neovim asks.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// A file, open, and its content.
+/// A text file, open, and its content.
 #[derive(Debug)]
-pub struct Replaced {
+pub struct TextFile {
     file: File,
     content: Overwritten,
 }
 
-impl Replaced {
+impl TextFile {
     /// Reads a text file; `None` when there is none, when it cannot be read, when it is too large, or
     /// when it is empty: its writer may have emptied it just now.
     pub fn read(path: &Path) -> Option<Self> {
@@ -90,13 +91,13 @@ mod tests {
         let path = folder.path().join("a");
         let mut writer = File::create(&path).expect("a file");
         writer.write_all(b"half").expect("it can be written");
-        let replaced = Replaced::read(&path).expect("a text");
+        let file = TextFile::read(&path).expect("a text");
         if is_replaced {
             std::fs::remove_file(&path).expect("it is there");
             std::fs::write(&path, "saved").expect("it can be written");
         }
         writer.write_all(b" and half").expect("it can be written");
-        let there = replaced.overwritten(paths::stamp(&path));
+        let there = file.overwritten(paths::stamp(&path));
         assert_eq!(String::from_utf8_lossy(&there.bytes), want);
         assert_eq!(there.stamp.bytes, want.len() as u64);
     }
@@ -118,7 +119,7 @@ mod tests {
         for (bytes, is_read) in [(MAX_BYTES, true), (MAX_BYTES + 1, false)] {
             let text = vec![b'a'; usize::try_from(bytes).expect("it fits")];
             std::fs::write(&path, text).expect("it can be written");
-            assert_eq!(Replaced::read(&path).is_some(), is_read);
+            assert_eq!(TextFile::read(&path).is_some(), is_read);
         }
     }
 
@@ -128,9 +129,9 @@ mod tests {
         for content in ["", "a\0b"] {
             let path = folder.path().join("a");
             std::fs::write(&path, content).expect("it can be written");
-            assert!(Replaced::read(&path).is_none());
+            assert!(TextFile::read(&path).is_none());
         }
-        assert!(Replaced::read(folder.path()).is_none());
-        assert!(Replaced::read(&folder.path().join("none")).is_none());
+        assert!(TextFile::read(folder.path()).is_none());
+        assert!(TextFile::read(&folder.path().join("none")).is_none());
     }
 }
