@@ -118,6 +118,17 @@ fn a_review_continues_after_quitting() {
 }
 
 #[test]
+fn what_an_unsaved_undo_hides_is_under_review_in_the_next_neovim() {
+    let nvim = changed();
+    let project = Rc::clone(&nvim.project);
+    nvim.keys("u");
+    wait_lines(&nvim, &OLD.lines().collect::<Vec<_>>());
+    wait_review(&nvim, 2, 2);
+    nvim.quit();
+    check_all(again(project, (3, 4)));
+}
+
+#[test]
 fn a_review_continues_after_a_kill() {
     let nvim = changed();
     nvim.wait("the review to be stored", || {

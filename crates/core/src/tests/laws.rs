@@ -1,5 +1,7 @@
 //! Invariants of the model and the world, checked in every test.
 
+use std::path::Path;
+
 use super::agent::Life;
 use super::screen::{ALL, Chat, check_line};
 use super::world::{FRAME, World};
@@ -17,6 +19,7 @@ use crate::text::LineEdit;
 use crate::update::update;
 use crate::view::snapshot::Snapshot;
 use crate::workspace::ledger::Review;
+use crate::workspace::reviews::FileReview;
 
 /// Checks the invariants that hold after every event.
 pub fn check_model(model: &Model) {
@@ -277,11 +280,15 @@ pub fn check_rest(world: &mut World) {
 /// Checks that the host keeps the pending reviews, with the bases the user accepted.
 fn check_kept(world: &World) {
     let pending = world.model.workspace.reviews().iter();
-    let pending = pending.filter(|(path, file)| path.starts_with("/p") && file.is_kept());
+    let documents = world.model.workspace.documents();
+    let saved = |path: &Path| documents.find(path).and_then(|(_, it)| it.saved.as_ref());
+    let is_kept = |path: &Path, file: &FileReview| file.is_kept(saved(path));
+    let pending = pending.filter(|(path, file)| path.starts_with("/p") && is_kept(path, file));
     let pending: Vec<_> = pending
         .map(|(path, file)| {
             let is_text = file.origin.is_text();
-            (path, is_text.then(|| file.ledger.of_file().base().clone()))
+            let left = file.ledger.left(saved(path));
+            (path, is_text.then(|| left.base().clone()))
         })
         .collect();
     let kept = world.kept.iter();

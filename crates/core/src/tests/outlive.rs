@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::editor::Travel;
 use super::ondisk::{
     Place, accept_at, check_hunks, check_whole, decide, decide_at, disk, running, saves, shell,
-    types, writes,
+    travels, types, writes,
 };
 use super::world::{Part, S1, World};
 use crate::event::{Event, ProjectEvent, ReviewEvent, ViewEvent};
@@ -136,6 +137,25 @@ fn a_review_is_kept_until_it_is_decided() {
     let scope = Scope::All;
     w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     assert_eq!(kept(&w), []);
+}
+
+#[test]
+fn what_unsaved_changes_hide_of_the_agents_lines_is_kept() {
+    // The agent's write is undone, or rejected beside an unsaved line.
+    for is_undone in [true, false] {
+        let mut w = reviewed(true);
+        match is_undone {
+            true => travels(&mut w, Travel::Undo),
+            false => {
+                types(&mut w, 2, 0, &["mine"]);
+                decide(&mut w, ReviewAction::Reject);
+            }
+        }
+        assert_eq!((hunks(&w), w.disk.get(F).as_deref()), (0, Some(NEW)));
+        assert_eq!(kept(&w), [(F.into(), Some(OLD.into()))]);
+        saves(&mut w);
+        assert_eq!(kept(&w), []);
+    }
 }
 
 #[test]
@@ -309,12 +329,15 @@ fn an_unchanged_review_is_not_stored_again() {
         let all = w.journal.as_ref().unwrap().iter();
         all.filter(|line| line.contains("KeepReviews")).count()
     };
-    assert_eq!(told(&w), 1);
+    assert_eq!(told(&w), 0, "the file is as it was");
+    saves(&mut w);
+    let stored = told(&w);
+    assert!(stored > 0);
     w.updates(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "x" } }));
     let scope = Scope::Hunk { buf, row: 2 };
     let action = ReviewAction::Accept;
     w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
-    assert_eq!(told(&w), 1, "nothing that is kept has changed");
+    assert_eq!(told(&w), stored, "nothing that is kept has changed");
 }
 
 #[test]

@@ -24,7 +24,6 @@ use crate::text::Text;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{FileOps, Intent, Kind};
-use crate::workspace::reviews::FileReview;
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
@@ -263,8 +262,8 @@ impl Workspace {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        let review = self.reviews.get_mut(&document.path);
-        if review.is_some_and(FileReview::note_saved) {
+        if let Some(review) = self.reviews.get_mut(&document.path) {
+            review.note_saved();
             self.reviews.touch(&document.path);
         }
         if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {

@@ -3,6 +3,8 @@
 //! Invariant: it has what the agent and other programs have written to the file, as if the user had
 //! typed nothing since the last save. If the user gives up the unsaved lines, it is the review.
 
+use std::borrow::Cow;
+
 use super::history::{Accepted, Cause, Mark};
 use super::outside::base_under;
 use super::{Review, accept_in};
@@ -79,14 +81,25 @@ impl Review {
         self.under = is_other.then_some(under);
     }
 
-    /// Notes that the buffer has no unsaved lines; returns whether they kept the two apart.
-    pub fn note_saved(&mut self) -> bool {
-        self.under.take().is_some()
+    /// Notes that the buffer has no unsaved lines.
+    pub fn note_saved(&mut self) {
+        self.under = None;
     }
 
     /// Returns the review of the file on disk: this one, unless unsaved lines keep the two apart.
     pub fn of_file(&self) -> &Review {
         self.under.as_ref().map_or(self, |under| &under.review)
+    }
+
+    /// Returns the review that is left if Neovim ends now: of the file, which has the text `saved` under
+    /// a buffer with unsaved lines.
+    pub fn left(&self, saved: Option<&Text>) -> Cow<'_, Self> {
+        let is_apart = |saved: &&Text| self.under.is_none() && **saved != self.track.current;
+        // What is offered in the buffer is known there alone.
+        match saved.filter(|saved| self.offers.is_empty() && is_apart(saved)) {
+            Some(saved) => Cow::Owned(*Under::new(self, saved).review),
+            None => Cow::Borrowed(self.of_file()),
+        }
     }
 
     /// Returns the text before the agent's changes if this one, which replaces the current text, is

@@ -276,9 +276,9 @@ impl FileReview {
         self.ledger.file_changed(saved, now, is_agents);
     }
 
-    /// Notes that the file has the lines of its buffer; returns whether it had others.
-    pub fn note_saved(&mut self) -> bool {
-        self.ledger.note_saved()
+    /// Notes that the file has the lines of its buffer.
+    pub fn note_saved(&mut self) {
+        self.ledger.note_saved();
     }
 
     /// Marks the agent's edits as complete (see [`Review::agent_done`]).

@@ -12,6 +12,7 @@ use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptNow, KeptOffer, KeptReview};
+use crate::text::Text;
 use crate::text::diff::Conflict;
 use crate::text::plural;
 use crate::workspace::Workspace;
@@ -110,9 +111,13 @@ impl Workspace {
     pub(crate) fn tell_reviews(&mut self, touched: BTreeSet<PathBuf>, fx: &mut Effects) {
         let mut all: BTreeMap<PathBuf, ReviewChanges> = BTreeMap::new();
         for path in touched {
-            let file = self.reviews.get(&path).filter(|file| file.is_kept());
+            let saved = self.documents.find(&path);
+            let saved = saved.and_then(|(_, document)| document.saved.as_ref());
+            let file = self.reviews.get(&path).filter(|file| file.is_kept(saved));
             let root = file.and_then(|file| self.project_of(&path, file));
-            let mut kept = file.zip(root).map(|(file, root)| (root, file.kept(&path)));
+            let mut kept = file
+                .zip(root)
+                .map(|(file, root)| (root, file.kept(&path, saved)));
             for (root, told) in &mut self.reviews.told {
                 let now = kept.take_if(|(here, _)| here == root).map(|(_, now)| now);
                 if now.is_some() || told.knows(&path) {
@@ -346,14 +351,14 @@ impl Workspace {
 }
 
 impl FileReview {
-    /// Returns whether a later Neovim has to know the review: also if a decision about the file is
-    /// pending once its unsaved lines are lost.
-    pub fn is_kept(&self) -> bool {
-        self.is_pending() || !self.ledger.of_file().hunks().is_empty()
+    /// Returns whether a later Neovim has to know the review: also if a decision about the file, which
+    /// has the text `saved` under unsaved lines, is pending once these are lost.
+    pub fn is_kept(&self, saved: Option<&Text>) -> bool {
+        self.is_pending() || !self.ledger.left(saved).hunks().is_empty()
     }
 
-    fn kept(&self, path: &Path) -> KeptReview {
-        let ledger = self.ledger.of_file();
+    fn kept(&self, path: &Path, saved: Option<&Text>) -> KeptReview {
+        let ledger = self.ledger.left(saved);
         let base = ledger.base();
         let body = match &self.origin.body {
             Body::Text(content) => Body::Text(DiskText {
