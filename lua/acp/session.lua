@@ -27,7 +27,7 @@ function M.open(opts)
   local found = not opts.new and name == last and agents.get(name) or agents.require(name)
   local cwd = opts.cwd or found.agent.cwd or vim.fn.getcwd()
   cwd = vim.fs.normalize(vim.fn.fnamemodify(cwd, ":p"), { expand_env = false })
-  local has_folder = vim.fn.haslocaldir(-1) == 1
+  local has_folder = not (opts.cwd or found.agent.cwd) and vim.fn.haslocaldir(-1) == 1
   local session = native.open({
     tab_cwd = has_folder and vim.fs.normalize(vim.fn.getcwd(-1), { expand_env = false }) or nil,
     agent = found.name,

@@ -184,8 +184,8 @@ thread_local! {
     static ATTACHED: RefCell<Attached> = RefCell::default();
     /// The edit that is being applied, with its buffer: changes and saves are attributed to it.
     pub(super) static APPLYING: Cell<Option<(i32, Token<Edited>)>> = const { Cell::new(None) };
-    /// The save hooks run for a decision: what they change is the user's.
-    pub(super) static IN_USERS_HOOKS: Cell<bool> = const { Cell::new(false) };
+    /// The edit whose save hooks run for a decision: what they change in its buffer is the user's.
+    pub(super) static IN_USERS_HOOKS: Cell<Option<Token<Edited>>> = const { Cell::new(None) };
 }
 
 fn with<R>(body: impl FnOnce(&mut Attached) -> R) -> R {
@@ -407,7 +407,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
         return Ok(());
     };
     let lines = super::lines::get(buf, first, new_last)?;
-    let made_for = made_for(buf);
+    let made_for = made_for(buf).filter(|token| IN_USERS_HOOKS.get() != Some(*token));
     send(Event::Buffer(BufferEvent::Lines {
         buf: BufId(buf),
         tick: next_tick(buf),
@@ -425,7 +425,7 @@ fn lines_changed(buf: i32, first: i64, last: i64, new_last: i64) -> mlua::Result
 /// buffer is not attributed to the agent.
 fn made_for(buf: i32) -> Option<Token<Edited>> {
     let (edited, token) = APPLYING.get()?;
-    (edited == buf && !IN_USERS_HOOKS.get()).then_some(token)
+    (edited == buf).then_some(token)
 }
 
 /// Reports the options of an attached buffer.

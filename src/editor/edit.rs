@@ -241,11 +241,24 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
         Save::OverIfClean(_) if was_modified => Ok(None),
         Save::Over(_) => Ok(Some(save(buf, known))),
         Save::OverIfClean(_) => {
-            documents::IN_USERS_HOOKS.set(true);
-            let saved = save(buf, known);
-            documents::IN_USERS_HOOKS.set(false);
-            Ok(Some(saved))
+            let _hooks = UsersHooks::begin(edit.token);
+            Ok(Some(save(buf, known)))
         }
+    }
+}
+
+/// The save hooks run for a decision; other edits may be made while they wait.
+struct UsersHooks(Option<Token<Edited>>);
+
+impl UsersHooks {
+    fn begin(token: Token<Edited>) -> Self {
+        Self(documents::IN_USERS_HOOKS.replace(Some(token)))
+    }
+}
+
+impl Drop for UsersHooks {
+    fn drop(&mut self) {
+        documents::IN_USERS_HOOKS.set(self.0);
     }
 }
 

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::held::is_held;
 use super::{
-    Script, check_bytes, go_on, last_turn, start, touch, turn, wait_hunks, wait_lines, wait_pause,
+    Script, check_bytes, go_on, last_turn, prompt, start, touch, turn, wait_hunks, wait_lines,
+    wait_pause,
 };
 use crate::harness::{Nvim, Project};
 
@@ -58,6 +59,40 @@ fn what_a_save_hook_changes_after_a_reject_is_the_users() {
     wait_lines(&nvim, &["onE", "two", "threE"]);
     wait_hunks(&nvim, json!([]));
     check_bytes(&nvim, "a.txt", "onE\ntwo\nthreE\n");
+    nvim.quit();
+}
+
+#[test]
+fn what_the_agent_writes_while_the_hooks_of_a_reject_wait_is_the_agents() {
+    let hook = "autocmd BufWritePre a.txt lua vim.wait(10000, function()
+        return vim.api.nvim_buf_get_lines(vim.fn.bufnr('b.txt'), 0, 1, false)[1] == 'B'
+    end, 5)";
+    let script = Script::new()
+        .step(json!({ "shell": "sed -i s/two/TWO/ a.txt" }))
+        .pause("p")
+        .writes("b.txt", "B\n");
+    let project = Project::new()
+        .file("a.txt", "one\ntwo\nthree\n")
+        .file("b.txt", "b\n")
+        .before(&hook.replace('\n', " "))
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    nvim.cmd("badd b.txt | call bufload('b.txt')");
+    prompt(&nvim);
+    wait_pause(&nvim, "p");
+    wait_lines(&nvim, &["one", "TWO", "three"]);
+    nvim.cmd("Acp reject all");
+    go_on(&nvim, "p");
+    wait_lines(&nvim, &["one", "two", "three"]);
+    nvim.wait_script("agent");
+    nvim.wait("the old file", || {
+        nvim.project.read("a.txt") == "one\ntwo\nthree\n"
+    });
+    nvim.wait("the agent's hunk", || {
+        nvim.lua("return #require('acp').review.hunks()", ()) == 1
+    });
+    nvim.cmd("buffer b.txt | Acp reject all");
+    nvim.wait("the other old file", || nvim.project.read("b.txt") == "b\n");
     nvim.quit();
 }
 

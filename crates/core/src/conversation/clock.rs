@@ -13,6 +13,9 @@ use crate::spine::pending::{Token, reply};
 /// The silence of an agent that is shown, in seconds.
 const LONG: u32 = 60;
 
+/// The silence after the answer to a load that ends the replay, in milliseconds.
+pub const SILENCE_MS: u64 = 150;
+
 /// The seconds of a turn.
 #[derive(Debug, Default)]
 pub struct Clock {

@@ -1,5 +1,7 @@
 //! The work of this room that replies to effects resume, by the kind of reply.
 
+use serde_json::Value;
+
 use crate::conversation::history::state::HistoryJob;
 use crate::spine::ids::{AgentKey, ContentId, SessionKey};
 use crate::spine::pending::{Pending, reply};
@@ -27,6 +29,16 @@ pub enum TimerJob {
     OptionChosen(SessionKey),
     /// Time limit for agents to list their sessions.
     Listing(u32),
+    /// The silence after the answer to a load, which ends the replay.
+    Loaded(Box<Loaded>),
+}
+
+/// An agent's answer to a load.
+#[derive(Debug)]
+pub struct Loaded {
+    pub agent: AgentKey,
+    pub session: SessionKey,
+    pub answer: Value,
 }
 
 impl Default for Jobs {

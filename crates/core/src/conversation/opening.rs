@@ -111,6 +111,23 @@ impl Session {
         self.opening.is_refused = true;
     }
 
+    /// Returns whether a load is not over.
+    pub(crate) fn is_loading(&self) -> bool {
+        matches!(self.opening.stage, OpeningStage::Loading { .. })
+    }
+
+    /// Returns whether a replay is held that the transcript does not have yet.
+    pub(crate) fn is_replaying(&self) -> bool {
+        let stage = &self.opening.stage;
+        matches!(
+            stage,
+            OpeningStage::Loading {
+                replay: Some(_),
+                ..
+            }
+        )
+    }
+
     pub(crate) fn is_resuming(&self) -> bool {
         matches!(self.opening.stage, OpeningStage::Resuming)
     }

@@ -2,7 +2,8 @@
 
 use super::agent::*;
 use crate::conversation::Conversation;
-use crate::conversation::jobs::TimerJob;
+use crate::conversation::clock::SILENCE_MS;
+use crate::conversation::jobs::{Loaded, TimerJob};
 use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
@@ -77,6 +78,22 @@ impl Conversation {
         let ms = self.limits.control_ms;
         let token = self.jobs.timers.add(TimerJob::Control { agent, id });
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+    }
+
+    /// Waits for the end of what an agent replays.
+    pub(crate) fn wait_for_silence(&mut self, loaded: Loaded, fx: &mut Effects) {
+        let token = self.jobs.timers.add(TimerJob::Loaded(Box::new(loaded)));
+        let ms = SILENCE_MS;
+        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+    }
+
+    #[cfg(test)]
+    pub fn is_load_answered(&self, agent: AgentKey, key: SessionKey) -> bool {
+        let mut timers = self.jobs.timers.values();
+        timers.any(|job| {
+            matches!(job, TimerJob::Loaded(loaded)
+                if loaded.agent == agent && loaded.session == key)
+        })
     }
 
     pub(crate) fn timer_ended(&mut self, token: Token<reply::Timer>) -> Option<TimerJob> {

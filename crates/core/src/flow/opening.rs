@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::conversation::agent::Call;
 use crate::conversation::connection::first_line;
+use crate::conversation::jobs::Loaded;
 use crate::conversation::opening::Ask;
 use crate::conversation::replay::{Item, Replay};
 use crate::conversation::session::Session;
@@ -110,6 +111,17 @@ impl Model {
             return;
         };
         match result {
+            Ok(answer) if session.is_loading() => {
+                // What it has told before the answer is no sign that it goes on.
+                session.is_telling();
+                let session = key;
+                let loaded = Loaded {
+                    agent,
+                    session,
+                    answer,
+                };
+                self.conversation.wait_for_silence(loaded, fx);
+            }
             Ok(value) => self.is_open(agent, key, client::session_loaded(id, &value), fx),
             Err(error) if error.code == rpc::AUTH_REQUIRED => {
                 self.login_needed(agent, key, &error, fx);
@@ -128,6 +140,22 @@ impl Model {
                 );
                 self.is_not_open(agent, key, text, fx);
             }
+        }
+    }
+
+    /// Ends a load once its agent is silent: Gemini CLI answers before it replays the conversation.
+    pub(crate) fn silence_passed(&mut self, loaded: Loaded, fx: &mut Effects) {
+        let (agent, key) = (loaded.agent, loaded.session);
+        let session = self.conversation.served(agent, key);
+        let Some(session) = session.filter(|session| session.is_loading()) else {
+            return;
+        };
+        if session.is_telling() {
+            return self.conversation.wait_for_silence(loaded, fx);
+        }
+        if let Some(id) = session.id().cloned() {
+            let now = client::session_loaded(id, &loaded.answer);
+            self.is_open(agent, key, now, fx);
         }
     }
 

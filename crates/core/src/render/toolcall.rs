@@ -79,9 +79,10 @@ impl ToolCall {
         let locations = patch.locations.filter(|all| !all.is_empty());
         let is_elsewhere = patch.content.is_some() || locations.is_some();
         if let Some(mut content) = patch.content {
-            match self.status {
-                ToolStatus::Pending => spell_codes(&mut content),
-                _ => content.iter_mut().for_each(read_as_text),
+            // A question may be asked about an open call.
+            match self.is_open() {
+                true => spell_codes(&mut content),
+                false => content.iter_mut().for_each(read_as_text),
             }
             replace_content(&mut self.content, content);
             self.texts.set(&self.content);
@@ -104,6 +105,7 @@ impl ToolCall {
         self.texts.set(&[]);
         self.terminals = ShownTerminals::default();
         self.raw_input = None;
+        self.raw_output = None;
         self.locations.clear();
     }
 }
@@ -157,15 +159,37 @@ fn replace_content(known: &mut Vec<ToolContent>, content: Vec<ToolContent>) {
     known.extend(content);
 }
 
-/// Spells escape codes in what a call asks for: none may hide a part of it.
+/// Takes colours out of what a call asks for and spells other escape codes: none may hide a part of
+/// it.
 pub(crate) fn spell_codes(content: &mut [ToolContent]) {
     for item in content {
         if let ToolContent::Content(Content::Text(text)) = item
             && text.contains('\x1b')
         {
-            *text = text.replace('\x1b', "^[");
+            *text = spelled(text);
         }
     }
+}
+
+fn spelled(text: &str) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        spelled.push_str(before);
+        let numbers = |c: char| c.is_ascii_digit() || c == ';';
+        let codes = after
+            .strip_prefix('[')
+            .map(|codes| codes.trim_start_matches(numbers));
+        rest = match codes.and_then(|codes| codes.strip_prefix('m')) {
+            Some(behind) => behind,
+            None => {
+                spelled.push_str("^[");
+                after
+            }
+        };
+    }
+    spelled.push_str(rest);
+    spelled
 }
 
 /// Removes escape codes from a program's output.
@@ -279,7 +303,7 @@ mod tests {
     fn what_was_printed_for_a_terminal_is_read_as_text() {
         let printed = text("\x1b[31mred\x1b[0m\rRED\nand [on]\n");
         let content = Some(vec![printed, text("a\r\nb [1m")]);
-        let status = Some(ToolStatus::InProgress);
+        let status = Some(ToolStatus::Completed);
         let tool = merged([ToolCallPatch {
             content,
             status,
@@ -290,9 +314,16 @@ mod tests {
 
     #[test]
     fn a_code_in_what_is_asked_for_is_spelled() {
-        let content = Some(vec![text("rm -rf ~\x1b[2K\rls")]);
-        let tool = merged([ToolCallPatch { content, ..patch() }]);
-        assert_eq!(tool.content, [text("rm -rf ~^[[2K\rls")]);
+        for status in [ToolStatus::Pending, ToolStatus::InProgress] {
+            let content = Some(vec![text("\x1b[1;31mrm\x1b[0m -rf ~\x1b[2K\rls\x1b[\x1b")]);
+            let status = Some(status);
+            let tool = merged([ToolCallPatch {
+                content,
+                status,
+                ..patch()
+            }]);
+            assert_eq!(tool.content, [text("rm -rf ~^[[2K\rls^[[^[")]);
+        }
     }
 
     #[test]

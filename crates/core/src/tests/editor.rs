@@ -412,7 +412,9 @@ impl Editor {
                     removed: 0,
                     lines: vec![line],
                 };
-                buffer.edit_block(buf, &[end], made_for, out);
+                // What a hook changes after a decision is the user's.
+                let is_agents = matches!(save, Save::Over(_));
+                buffer.edit_block(buf, &[end], made_for.filter(|_| is_agents), out);
             }
             buffer
                 .save(buf, (None, made_for), disk, out)

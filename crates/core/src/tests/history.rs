@@ -275,6 +275,39 @@ fn a_replayed_conversation_is_recorded_once() {
     check_kept(&mut w, SessionKey(3));
 }
 
+#[test]
+fn a_record_goes_on_after_a_replay_that_was_cut() {
+    let mut w = used(json!({ "loadSession": true }));
+    w.holds(Part::Agents);
+    w.reopens(2, "bot", "s1");
+    let agent = loading(&mut w);
+    let said = json!({ "sessionUpdate": "user_message_chunk",
+        "content": { "type": "text", "text": "Count" } });
+    w.tells_again(agent, "s1", &[said]);
+    asks_during_replay(&mut w, agent);
+    w.exits(agent, "signal 9", &[]);
+    w.goes_on();
+    w.prompts_in(S2, "and on");
+    let is_kept = |record: &String| record.contains("and on");
+    assert!(w.records.files.values().any(is_kept));
+    let agent = *w.agents.keys().next_back().unwrap();
+    let answer = json!({ "stopReason": "end_turn" });
+    w.answers(agent, "session/prompt", Ok(answer));
+}
+
+/// The agent asks for permission.
+fn asks_during_replay(w: &mut World, agent: AgentKey) {
+    let question = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "session/request_permission",
+        "params": {
+            "sessionId": "s1",
+            "toolCall": { "toolCallId": "t", "title": "Look" },
+            "options": [{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }],
+        },
+    });
+    w.prints(agent, &question.to_string());
+}
+
 /// Lets agents act until one is asked to load a session, and returns it.
 fn loading(w: &mut World) -> AgentKey {
     let is_load = |(_, method, _): &(_, String, _)| method == "session/load";
@@ -293,15 +326,7 @@ fn a_question_during_a_replay_does_not_begin_another_record() {
     let agent = loading(&mut w);
     let said = |role: &str, text: &str| json!({ "sessionUpdate": role, "content": { "type": "text", "text": text } });
     w.tells_again(agent, "s1", &[said("user_message_chunk", "Count")]);
-    let question = json!({
-        "jsonrpc": "2.0", "id": 7, "method": "session/request_permission",
-        "params": {
-            "sessionId": "s1",
-            "toolCall": { "toolCallId": "t", "title": "Look" },
-            "options": [{ "optionId": "yes", "name": "Allow", "kind": "allow_once" }],
-        },
-    });
-    w.prints(agent, &question.to_string());
+    asks_during_replay(&mut w, agent);
     w.tells_again(agent, "s1", &[said("agent_message_chunk", "One.")]);
     w.answers(agent, "session/load", Ok(json!({})));
     w.goes_on();
@@ -309,6 +334,49 @@ fn a_question_during_a_replay_does_not_begin_another_record() {
     let answer = Answer::Option("yes".into());
     w.happens(Event::Answer { id, answer });
     assert_eq!(w.records.files.len(), 1);
+}
+
+#[test]
+fn what_an_agent_replays_after_its_answer_is_told_once() {
+    let mut w = used(json!({ "loadSession": true }));
+    w.holds(Part::Agents);
+    w.tells_late = true;
+    w.reopens(2, "bot", "s1");
+    let agent = loading(&mut w);
+    let said = |role: &str, text: &str| json!({ "sessionUpdate": role, "content": { "type": "text", "text": text } });
+    let (user, one) = (
+        said("user_message_chunk", "Count"),
+        said("agent_message_chunk", "One."),
+    );
+    w.tells_again(agent, "s1", std::slice::from_ref(&user));
+    w.answers(agent, "session/load", Ok(json!({})));
+    w.prompts_in(S2, "and on");
+    w.tells_again(agent, "s1", std::slice::from_ref(&one));
+    w.time_passes();
+    w.tells_again(agent, "s1", &[said("agent_message_chunk", " Two.")]);
+    w.time_passes();
+    assert!(!w.was_told("session/prompt s1: and on"));
+    w.time_passes();
+    assert!(w.was_told("session/prompt s1: and on"));
+    assert_eq!(texts(&w, S2), "❯ Count\n\nOne. Two.\n\n❯ and on");
+    // The process ends: what the new one replays is in the transcript already.
+    w.exits(agent, "signal 9", &[]);
+    w.prompts_in(S2, "again");
+    let agent = loading(&mut w);
+    w.answers(agent, "session/load", Ok(json!({})));
+    w.tells_again(agent, "s1", &[user, one]);
+    w.time_passes();
+    w.time_passes();
+    assert!(w.was_told("session/prompt s1: again"));
+    assert_eq!(texts(&w, S2).matches("Count").count(), 1);
+    w.tells_late = false;
+    w.goes_on();
+    assert_eq!(w.records.files.len(), 1);
+    let past = Past::of(w.records.files.values().next().unwrap()).unwrap();
+    let mut back = Transcript::default();
+    crate::conversation::history::restore(&mut back, &past);
+    let is_told = |line: &&Line| line.text == "❯ Count";
+    assert_eq!(shown(&back).iter().filter(is_told).count(), 1);
 }
 
 #[test]

@@ -473,6 +473,17 @@ fn all_of_an_input_is_shown_beside_its_command_or_content() {
     );
     let odd = json!({ "command": "ls", "args": "; rm -rf ~" });
     check_input(odd, json!([]), &["$ ls", "args: ; rm -rf ~"]);
+    let text =
+        |text: &str| json!([{ "type": "content", "content": { "type": "text", "text": text } }]);
+    check_input(json!("rm -rf ~"), text("Careful"), &["rm -rf ~", "Careful"]);
+    let clean = json!({ "path": "/", "recursive": true });
+    check_input(
+        clean,
+        text("Clean a/b"),
+        &["path: /", "recursive: true", "Clean a/b"],
+    );
+    let unsafe_run = json!({ "command": "ls", "sandbox": false });
+    check_input(unsafe_run, json!([]), &["$ ls", "sandbox: false"]);
     let codex = json!({ "command": ["ls", "-l"], "cwd": "/p/a", "call_id": "c1", "turn_id": "t" });
     check_input(codex, json!([]), &["$ ls -l", "cwd: /p/a"]);
 }
@@ -492,8 +503,28 @@ fn an_input_that_the_diff_shows_is_not_shown_again() {
 }
 
 #[test]
+fn a_patch_of_more_files_than_the_diffs_is_shown() {
+    let diff = json!([{ "type": "diff", "path": "/p/f", "oldText": "a", "newText": "b" }]);
+    let names = |input: Value| {
+        let mut tool = tool("a");
+        tool["rawInput"] = input;
+        tool["content"] = diff.clone();
+        let w = asked(&[tool]);
+        shown(&w).0.iter().any(|line| line.contains("/p/g"))
+    };
+    assert!(names(
+        json!({ "changes": { "/p/f": {}, "/p/g": { "type": "delete" } } })
+    ));
+    assert!(names(
+        json!({ "patch": "+++ /p/f\n@@ -1 +1 @@\n+++ /p/g\n" })
+    ));
+    assert!(!names(json!({ "patch": "+++ /p/f\n@@ -1 +1 @@\n+/p/g\n" })));
+}
+
+#[test]
 fn a_question_under_the_id_of_a_finished_call_shows_its_own_call() {
     let mut edit = tool("a");
+    edit["rawOutput"] = json!({ "stdout": "all is well" });
     edit["content"] = json!([{ "type": "diff", "path": "/p/f", "oldText": "a", "newText": "b" }]);
     let mut w = asked(&[edit]);
     choose(&mut w, 1, "yes");

@@ -107,7 +107,7 @@ fn what_another_program_writes_during_a_reject_of_the_whole_file_stays() {
 
 #[test]
 fn what_the_user_saves_during_a_reject_of_the_whole_file_stays() {
-    for ops in 0..4 {
+    for (ops, is_closed) in (0..4).flat_map(|ops| [(ops, false), (ops, true)]) {
         let mut w = running(Place::Buffer, None);
         shell(&mut w, |disk| disk.put(F, "new\n"));
         w.ends_turn("end_turn");
@@ -121,9 +121,13 @@ fn what_the_user_saves_during_a_reject_of_the_whole_file_stays() {
         }
         types(&mut w, 0, 0, &["mine"]);
         saves(&mut w);
+        if is_closed {
+            let buf = w.buf(F);
+            w.edits(|editor, _, out| editor.wipes(buf, out));
+        }
         w.goes_on();
         let there = disk(&w).unwrap_or_default();
-        assert!(there.contains("mine\n"), "{ops}: {there}");
+        assert!(there.contains("mine\n"), "{ops}, {is_closed}: {there}");
         w.skip();
     }
 }

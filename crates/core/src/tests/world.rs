@@ -22,6 +22,7 @@ use super::records::Records;
 use super::shadow::Shadow;
 use super::tools::{self, Calls};
 use crate::code::Code;
+use crate::conversation::clock::SILENCE_MS;
 use crate::conversation::session::Session;
 use crate::event::{AgentEvent, ConversationEvent, Event, ViewEvent};
 use crate::model::Model;
@@ -86,6 +87,8 @@ pub struct World {
     /// Paths to resolve.
     to_resolve: VecDeque<(Token<reply::Resolved>, Vec<PathBuf>)>,
     held: Vec<Part>,
+    /// Agents go on to replay a conversation after their answer, until time passes.
+    pub tells_late: bool,
     pub log: Vec<String>,
     /// All announcements.
     pub announced: Vec<Announcement>,
@@ -156,6 +159,7 @@ impl World {
             to_highlight: VecDeque::new(),
             to_resolve: VecDeque::new(),
             held: Vec::new(),
+            tells_late: false,
             log: Vec::new(),
             announced: Vec::new(),
             journal: None,
@@ -485,6 +489,10 @@ impl World {
                 self.disk.queue(path, effect);
             }
             HostEffect::Resolve { token, paths } => self.to_resolve.push_back((token, paths)),
+            // An agent that has answered is silent.
+            HostEffect::Timer { token, ms } if ms == SILENCE_MS && !self.tells_late => {
+                self.to_core.push_back(Event::Timer { token });
+            }
             HostEffect::Timer { token, .. } => self.timers.push_back(token),
             HostEffect::Highlight { token, code } => self.to_highlight.push_back((token, code)),
             HostEffect::OpenProject { root } => self.shadow.opens(root, &mut self.disk),

@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::process::ended;
 
-/// The longest silence of git, in seconds.
-const PATIENCE: i64 = 30;
+/// The longest silence of git, in seconds: in a large repository on a cold disk it takes a while.
+const PATIENCE: i64 = 300;
 /// The time git has to end after its output.
 const END: Duration = Duration::from_secs(2);
 

@@ -157,7 +157,8 @@ impl Conversation {
 /// Writes the complete entries of a session.
 fn keep(key: SessionKey, session: &mut Session, fx: &mut Effects) {
     // While a replay goes on, it is not known yet what the record has of it.
-    if session.history.found.is_some() || !session.has_prompt() {
+    let is_replayed = session.history.found.is_some() && session.is_replaying();
+    if is_replayed || !session.has_prompt() {
         return;
     }
     let records = session.take_records();

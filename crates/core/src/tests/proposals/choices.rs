@@ -158,6 +158,20 @@ fn rejecting_part_of_a_second_change_restores_the_first() {
 }
 
 #[test]
+fn an_accepted_hunk_accepts_no_pending_deletion_beside_it() {
+    let mut w = World::ready();
+    w.disk.put(F, "x\ny\nz\n");
+    open(&mut w, F);
+    w.prompts("hi");
+    writes(&mut w, F, "y\nz\n");
+    let diff = diff(F, Some("y\nz\n"), "Y\nz\n");
+    asks(&mut w, "0", &edit("t", &[diff]), &options());
+    decide(&mut w, Accept, 0);
+    writes(&mut w, F, "Y\nz\n");
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("Y\nz\n", 1));
+}
+
+#[test]
 fn a_choice_applies_to_a_conflict() {
     let mut w = World::ready();
     w.disk.put(F, OLD);

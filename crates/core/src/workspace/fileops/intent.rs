@@ -184,7 +184,10 @@ impl Workspace {
         if let (Some((to, document)), Some(disk)) = (restores, disk) {
             let there = disk.content.as_ref().map(|content| &content.text);
             let is_there = there.is_some() && there == to.as_ref();
-            if !is_there && !self.is_known(path, disk, document) {
+            // The buffer may be gone by now.
+            let is_users = matches!(&op.intent, Intent::Restore { under: Some(under), .. }
+                if document.is_none() && there.is_some() && disk.stamp != Some(*under));
+            if !is_there && (is_users || !self.is_known(path, disk, document)) {
                 return Err(CHANGED.to_owned());
             }
         }

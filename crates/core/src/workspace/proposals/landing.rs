@@ -161,8 +161,8 @@ impl Workspace {
         self.put_rejected_back(path, after, rejected, fx);
     }
 
-    /// Accepts a hunk in the ledger, unless it is part of a larger hunk: a deletion is if the hunk has
-    /// other lines than `old`, which the user has seen go.
+    /// Accepts a hunk in the ledger, unless it is part of a larger hunk, which has more than the lines
+    /// `old` that the user has seen go.
     fn accept_written(&mut self, path: &Path, came: &Hunk, old: &[String]) {
         let Some(review) = self.reviews.get_mut(path) else {
             return;
@@ -170,7 +170,11 @@ impl Workspace {
         let base = review.ledger.base();
         let is_hunk = |hunk: &Hunk| {
             let is_same = hunk.new == came.new && hunk.conflict.is_none();
-            is_same && (!came.new.is_empty() || base.to_lines(hunk.old.clone()) == old)
+            let is_small = match came.new.is_empty() {
+                true => base.to_lines(hunk.old.clone()) == old,
+                false => hunk.old.len() <= old.len(),
+            };
+            is_same && is_small
         };
         if review.ledger.hunks().iter().any(is_hunk) {
             let which = match came.new.is_empty() {
