@@ -196,7 +196,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
                     .ask_chosen_option(session, Some(token), fx);
             }
             Some(TimerJob::Listing(number)) => model.conversation.list_is_due(number, fx),
-            Some(TimerJob::Loaded(loaded)) => model.silence_passed(*loaded, fx),
+            Some(TimerJob::Loaded(loaded)) => model.silence_passed(loaded, fx),
             None => model.tool_timer(token, fx),
         },
     }

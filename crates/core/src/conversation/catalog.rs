@@ -174,7 +174,9 @@ impl Conversation {
         if let Some(id) = self.opening_request(agent, key) {
             return self.orphan(agent, id, session.id.clone(), fx);
         }
-        let Some(id) = session.id.as_ref().filter(|_| session.opening.is_open()) else {
+        // A load that is not pending was answered.
+        let is_there = session.opening.is_open() || session.is_loading();
+        let Some(id) = session.id.as_ref().filter(|_| is_there) else {
             return;
         };
         let is_last = self.sessions_of(agent).is_empty();

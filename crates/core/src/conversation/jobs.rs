@@ -1,7 +1,5 @@
 //! The work of this room that replies to effects resume, by the kind of reply.
 
-use serde_json::Value;
-
 use crate::conversation::history::state::HistoryJob;
 use crate::spine::ids::{AgentKey, ContentId, SessionKey};
 use crate::spine::pending::{Pending, reply};
@@ -30,15 +28,16 @@ pub enum TimerJob {
     /// Time limit for agents to list their sessions.
     Listing(u32),
     /// The silence after the answer to a load, which ends the replay.
-    Loaded(Box<Loaded>),
+    Loaded(Loaded),
 }
 
-/// An agent's answer to a load.
-#[derive(Debug)]
+/// A load that the agent has answered.
+#[derive(Debug, Clone, Copy)]
 pub struct Loaded {
     pub agent: AgentKey,
     pub session: SessionKey,
-    pub answer: Value,
+    /// How often the agent was not silent since.
+    pub rounds: u64,
 }
 
 impl Default for Jobs {

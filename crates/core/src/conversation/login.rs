@@ -101,6 +101,7 @@ impl Session {
         self.login.is_needed = true;
         if !self.opening.is_open() {
             self.opening.close();
+            self.replay_was_cut();
         }
         std::mem::take(&mut self.login.is_done_beside)
     }

@@ -8,7 +8,7 @@ use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Effect, HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
-use acp::{self, SessionId, Update, rpc};
+use acp::{self, SessionId, SessionOption, Update, rpc};
 
 /// The time without an answer to a cancel after which a notice says so, in milliseconds.
 const CANCEL_MS: u64 = 10_000;
@@ -80,9 +80,33 @@ impl Conversation {
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
     }
 
+    /// Handles the answer to a load: the options are those of now, and more of the replay may come.
+    pub(crate) fn load_answered(
+        &mut self,
+        agent: AgentKey,
+        session: SessionKey,
+        options: Vec<SessionOption>,
+        fx: &mut Effects,
+    ) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.options.opened(options);
+            // What it has told before is no sign that it goes on.
+            session.is_telling();
+        }
+        let rounds = 0;
+        self.wait_for_silence(
+            Loaded {
+                agent,
+                session,
+                rounds,
+            },
+            fx,
+        );
+    }
+
     /// Waits for the end of what an agent replays.
     pub(crate) fn wait_for_silence(&mut self, loaded: Loaded, fx: &mut Effects) {
-        let token = self.jobs.timers.add(TimerJob::Loaded(Box::new(loaded)));
+        let token = self.jobs.timers.add(TimerJob::Loaded(loaded));
         let ms = SILENCE_MS;
         fx.push(Effect::Host(HostEffect::Timer { token, ms }));
     }

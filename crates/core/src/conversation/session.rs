@@ -321,6 +321,7 @@ impl Session {
         self.agent = None;
         self.queue.keep_sent(None);
         self.opening.close();
+        self.replay_was_cut();
         self.login.reset();
         self.transcript.cancel_tools();
         self.compactions.end(&mut self.transcript);

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use crate::conversation::agent::Call;
+use crate::conversation::clock::SILENCE_MS;
 use crate::conversation::connection::first_line;
 use crate::conversation::jobs::Loaded;
 use crate::conversation::opening::Ask;
@@ -111,16 +112,9 @@ impl Model {
             return;
         };
         match result {
-            Ok(answer) if session.is_loading() => {
-                // What it has told before the answer is no sign that it goes on.
-                session.is_telling();
-                let session = key;
-                let loaded = Loaded {
-                    agent,
-                    session,
-                    answer,
-                };
-                self.conversation.wait_for_silence(loaded, fx);
+            Ok(value) if session.is_loading() => {
+                let options = client::session_loaded(id, &value).options;
+                self.conversation.load_answered(agent, key, options, fx);
             }
             Ok(value) => self.is_open(agent, key, client::session_loaded(id, &value), fx),
             Err(error) if error.code == rpc::AUTH_REQUIRED => {
@@ -143,19 +137,24 @@ impl Model {
         }
     }
 
-    /// Ends a load once its agent is silent: Gemini CLI answers before it replays the conversation.
+    /// Ends a load once its agent is silent: Gemini CLI answers before it replays the conversation. One
+    /// that is never silent has the time of a request.
     pub(crate) fn silence_passed(&mut self, loaded: Loaded, fx: &mut Effects) {
         let (agent, key) = (loaded.agent, loaded.session);
+        let most = self.conversation.limits().control_ms / SILENCE_MS;
         let session = self.conversation.served(agent, key);
         let Some(session) = session.filter(|session| session.is_loading()) else {
             return;
         };
-        if session.is_telling() {
-            return self.conversation.wait_for_silence(loaded, fx);
+        if session.is_telling() && loaded.rounds < most {
+            let rounds = loaded.rounds + 1;
+            return self
+                .conversation
+                .wait_for_silence(Loaded { rounds, ..loaded }, fx);
         }
-        if let Some(id) = session.id().cloned() {
-            let now = client::session_loaded(id, &loaded.answer);
-            self.is_open(agent, key, now, fx);
+        if let Some(session) = session.id().cloned() {
+            let options = Vec::new();
+            self.is_open(agent, key, NewSession { session, options }, fx);
         }
     }
 

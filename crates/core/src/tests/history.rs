@@ -276,6 +276,50 @@ fn a_replayed_conversation_is_recorded_once() {
 }
 
 #[test]
+fn a_session_closed_while_its_replay_ends_is_closed_with_its_agent() {
+    let mut w = used(json!({ "loadSession": true, "sessionCapabilities": { "close": {} } }));
+    w.opens(3, "bot");
+    w.tells_late = true;
+    w.reopens(2, "bot", "s1");
+    w.happens(Event::Session(SessionEvent::Close { session: S2 }));
+    assert!(w.was_told("session/close"), "{:?}", w.log);
+    w.time_passes();
+    w.skip();
+}
+
+#[test]
+fn an_agent_that_is_never_silent_after_a_load_gets_its_prompts() {
+    let mut w = used(json!({ "loadSession": true }));
+    w.holds(Part::Agents);
+    w.tells_late = true;
+    w.reopens(2, "bot", "s1");
+    let agent = loading(&mut w);
+    let mode = |id: &str| json!({ "id": id, "name": id });
+    let modes = json!({ "currentModeId": "ask", "availableModes": [mode("ask"), mode("yolo")] });
+    w.answers(agent, "session/load", Ok(json!({ "modes": modes })));
+    w.prompts_in(S2, "and on");
+    let update = json!({ "sessionUpdate": "current_mode_update", "currentModeId": "yolo" });
+    let mut rounds = 0;
+    while !w.was_told("session/prompt s1: and on") {
+        w.tells_again(agent, "s1", std::slice::from_ref(&update));
+        w.time_passes();
+        rounds += 1;
+    }
+    assert!((2..1000).contains(&rounds), "{rounds}");
+    // The mode that was told last, not that of the answer.
+    let snapshot = w.model.snapshot();
+    let mode = snapshot.sessions.iter().find(|info| info.session == S2);
+    assert_eq!(mode.and_then(|info| info.mode.as_deref()), Some("yolo"));
+    w.tells_late = false;
+    w.goes_on();
+    w.answers(
+        agent,
+        "session/prompt",
+        Ok(json!({ "stopReason": "end_turn" })),
+    );
+}
+
+#[test]
 fn a_record_goes_on_after_a_replay_that_was_cut() {
     let mut w = used(json!({ "loadSession": true }));
     w.holds(Part::Agents);
@@ -288,8 +332,9 @@ fn a_record_goes_on_after_a_replay_that_was_cut() {
     w.exits(agent, "signal 9", &[]);
     w.goes_on();
     w.prompts_in(S2, "and on");
-    let is_kept = |record: &String| record.contains("and on");
-    assert!(w.records.files.values().any(is_kept));
+    let records: Vec<&String> = w.records.files.values().collect();
+    assert_eq!(records.len(), 1);
+    assert!(records[0].contains("and on"), "{records:?}");
     let agent = *w.agents.keys().next_back().unwrap();
     let answer = json!({ "stopReason": "end_turn" });
     w.answers(agent, "session/prompt", Ok(answer));

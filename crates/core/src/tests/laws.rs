@@ -19,7 +19,6 @@ use crate::text::LineEdit;
 use crate::update::update;
 use crate::view::snapshot::Snapshot;
 use crate::workspace::ledger::Review;
-use crate::workspace::reviews::FileReview;
 
 /// Checks the invariants that hold after every event.
 pub fn check_model(model: &Model) {
@@ -284,13 +283,12 @@ fn check_kept(world: &World) {
     let pending = world.model.workspace.reviews().iter();
     let documents = world.model.workspace.documents();
     let saved = |path: &Path| documents.find(path).and_then(|(_, it)| it.saved.as_ref());
-    let is_kept = |path: &Path, file: &FileReview| file.is_kept(saved(path));
-    let pending = pending.filter(|(path, file)| path.starts_with("/p") && is_kept(path, file));
+    let pending = pending.filter(|(path, _)| path.starts_with("/p"));
     let pending: Vec<_> = pending
-        .map(|(path, file)| {
+        .filter_map(|(path, file)| {
+            let kept = file.kept(path, saved(path))?;
             let is_text = file.origin.is_text();
-            let left = file.ledger.left(saved(path));
-            (path, is_text.then(|| left.base().clone()))
+            Some((path, is_text.then(|| kept.base.text()).flatten()))
         })
         .collect();
     let kept = world.kept.iter();

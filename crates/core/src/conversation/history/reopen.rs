@@ -76,6 +76,14 @@ impl Session {
         true
     }
 
+    /// Lets the record go on behind a part of a replay that the transcript has, whose rest does not come.
+    pub(crate) fn replay_was_cut(&mut self) {
+        let has_part = self.history.found.is_some() && self.transcript.has_conversation();
+        if has_part && !self.history.is_begun {
+            self.is_told_again(|_| false);
+        }
+    }
+
     /// Handles the agent's replay of the conversation. The record is continued, unless the session
     /// was continued elsewhere since: then it is rewritten.
     ///

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::history::{Accepted, Cause, Mark};
+use super::history::{Accepted, Cause};
 use super::outside::base_under;
 use super::{Review, accept_in};
 use crate::text::Text;
@@ -24,7 +24,7 @@ pub(super) struct Under {
 impl Under {
     fn new(over: &Review, saved: &Text) -> Self {
         let mut review = Review::brief(saved.clone(), STATES);
-        match over.history.version(saved, Mark::of(saved)) {
+        match over.history.version(saved, review.mark) {
             Some(known) => {
                 review.track = known.track.clone();
                 review.alone = known.alone.clone();

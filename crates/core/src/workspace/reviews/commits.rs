@@ -79,13 +79,27 @@ impl FileReview {
     }
 
     /// Returns whether the repository is known to have the file otherwise.
-    pub(super) fn is_uncommitted(&self) -> bool {
+    fn is_uncommitted(&self) -> bool {
         self.is_in_repository() == Some(false)
     }
 
+    /// Returns whether the repository is known to have the file otherwise, or with another text than
+    /// is left of it.
+    pub(super) fn is_left_uncommitted(&self, left: &Text) -> bool {
+        let is_left = |version: &Option<DiskText>| self.is_version_with(version.as_ref(), left);
+        let known = self.repository.as_ref();
+        let is_otherwise =
+            known.is_some_and(|known| !is_left(&known.head) && !is_left(&known.index));
+        self.is_uncommitted() || is_otherwise
+    }
+
     fn is_version(&self, version: Option<&DiskText>) -> bool {
+        self.is_version_with(version, self.ledger.current())
+    }
+
+    fn is_version_with(&self, version: Option<&DiskText>, text: &Text) -> bool {
         match version {
-            Some(version) => !self.now.is_missing() && version.text == *self.ledger.current(),
+            Some(version) => !self.now.is_missing() && version.text == *text,
             None => self.now.is_missing(),
         }
     }

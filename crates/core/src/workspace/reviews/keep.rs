@@ -113,11 +113,11 @@ impl Workspace {
         for path in touched {
             let saved = self.documents.find(&path);
             let saved = saved.and_then(|(_, document)| document.saved.as_ref());
-            let file = self.reviews.get(&path).filter(|file| file.is_kept(saved));
-            let root = file.and_then(|file| self.project_of(&path, file));
-            let mut kept = file
-                .zip(root)
-                .map(|(file, root)| (root, file.kept(&path, saved)));
+            let file = self.reviews.get(&path);
+            let kept = file.and_then(|file| file.kept(&path, saved));
+            let root = file.filter(|_| kept.is_some());
+            let root = root.and_then(|file| self.project_of(&path, file));
+            let mut kept = root.zip(kept);
             for (root, told) in &mut self.reviews.told {
                 let now = kept.take_if(|(here, _)| here == root).map(|(_, now)| now);
                 if now.is_some() || told.knows(&path) {
@@ -351,14 +351,13 @@ impl Workspace {
 }
 
 impl FileReview {
-    /// Returns whether a later Neovim has to know the review: also if a decision about the file, which
+    /// Returns what a later Neovim has to know of the review: also if a decision about the file, which
     /// has the text `saved` under unsaved lines, is pending once these are lost.
-    pub fn is_kept(&self, saved: Option<&Text>) -> bool {
-        self.is_pending() || !self.ledger.left(saved).hunks().is_empty()
-    }
-
-    fn kept(&self, path: &Path, saved: Option<&Text>) -> KeptReview {
+    pub fn kept(&self, path: &Path, saved: Option<&Text>) -> Option<KeptReview> {
         let ledger = self.ledger.left(saved);
+        if !self.is_pending() && ledger.hunks().is_empty() {
+            return None;
+        }
         let base = ledger.base();
         let body = match &self.origin.body {
             Body::Text(content) => Body::Text(DiskText {
@@ -367,7 +366,7 @@ impl FileReview {
             }),
             body => body.clone(),
         };
-        KeptReview {
+        Some(KeptReview {
             path: path.to_owned(),
             from: self.from.clone(),
             base: FileState {
@@ -380,8 +379,8 @@ impl FileReview {
             now: KeptNow::of(&self.now),
             encoding: self.now.told_encoding(),
             offers: ledger.offered().into_iter().map(KeptOffer::from).collect(),
-            is_uncommitted: self.is_uncommitted(),
-        }
+            is_uncommitted: self.is_left_uncommitted(ledger.current()),
+        })
     }
 }
 
