@@ -153,6 +153,8 @@ fn what_unsaved_changes_hide_of_the_agents_lines_is_kept() {
         }
         assert_eq!((hunks(&w), w.disk.get(F).as_deref()), (0, Some(NEW)));
         assert_eq!(kept(&w), [(F.into(), Some(OLD.into()))]);
+        // A commit until then accepts it.
+        assert!(w.kept[0].is_uncommitted);
         saves(&mut w);
         assert_eq!(kept(&w), []);
     }
