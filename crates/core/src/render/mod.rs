@@ -14,6 +14,7 @@ pub mod osc;
 pub mod plain;
 pub mod rawview;
 pub mod removed;
+mod restview;
 mod screen;
 pub mod terminals;
 pub mod title;

@@ -7,7 +7,7 @@ use crate::render::contents::content_markdown;
 use crate::render::diffview::diff_lines;
 pub use crate::render::diffview::whole as whole_line;
 use crate::render::toolcall::ToolCall;
-use crate::render::{markdown, mediaview, rawview};
+use crate::render::{markdown, mediaview, rawview, restview};
 use crate::spine::view::{FoldState, Line, Link, Piece, Whole};
 use crate::text::plural;
 use acp::{Content, Location, TerminalId, ToolContent, ToolKind, ToolStatus};
@@ -92,7 +92,7 @@ pub fn body(tool: &ToolCall, cwd: &Path) -> Vec<Line> {
     let mut lines = title_lines(tool);
     lines.extend(command_lines(tool));
     lines.extend(rawview::input_lines(tool, None));
-    lines.extend(rawview::rest_lines(tool, cwd));
+    lines.extend(restview::rest_lines(tool, cwd));
     for (index, item) in tool.content.iter().enumerate() {
         lines.extend(content_lines(tool, index, item));
     }

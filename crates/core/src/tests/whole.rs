@@ -57,6 +57,19 @@ fn a_created_file_is_deleted_by_reject_and_kept_by_accept() {
     }
 }
 
+/// Ends the turn and rejects all, up to a number of operations on the disk.
+fn begins_reject(w: &mut World, ops: usize) {
+    w.ends_turn("end_turn");
+    w.holds(Part::Disk);
+    w.holds(Part::Watcher);
+    reject(w);
+    for _ in 0..ops {
+        if let Some(event) = w.disk.work(Path::new(F)) {
+            w.happens(event);
+        }
+    }
+}
+
 /// Rejects what `agent` did to the file, which had the text `before`; after `ops` operations on the
 /// disk, another program writes `others` before the next. Its line is still there then.
 #[track_caller]
@@ -69,15 +82,7 @@ fn check_others_stay(
 ) {
     let mut w = running(place, before);
     shell(&mut w, agent);
-    w.ends_turn("end_turn");
-    w.holds(Part::Disk);
-    w.holds(Part::Watcher);
-    reject(&mut w);
-    for _ in 0..ops {
-        if let Some(event) = w.disk.work(Path::new(F)) {
-            w.happens(event);
-        }
-    }
+    begins_reject(&mut w, ops);
     let is_over = w.disk.busy().is_empty();
     w.disk.put(F, others);
     w.goes_on();
@@ -110,15 +115,7 @@ fn what_the_user_saves_during_a_reject_of_the_whole_file_stays() {
     for (ops, is_closed) in (0..4).flat_map(|ops| [(ops, false), (ops, true)]) {
         let mut w = running(Place::Buffer, None);
         shell(&mut w, |disk| disk.put(F, "new\n"));
-        w.ends_turn("end_turn");
-        w.holds(Part::Disk);
-        w.holds(Part::Watcher);
-        reject(&mut w);
-        for _ in 0..ops {
-            if let Some(event) = w.disk.work(Path::new(F)) {
-                w.happens(event);
-            }
-        }
+        begins_reject(&mut w, ops);
         types(&mut w, 0, 0, &["mine"]);
         saves(&mut w);
         if is_closed {
