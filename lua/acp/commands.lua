@@ -46,6 +46,16 @@ local function times(call, step)
   end
 end
 
+--- Returns the number of files to review in the open sessions.
+---@return integer
+local function files_to_review()
+  local native, count = require("acp.loaded")(), 0
+  for _, status in ipairs(native and native.sessions() or {}) do
+    count = count + (status.review and status.review.files or 0)
+  end
+  return count
+end
+
 --- Puts all hunks into the quickfix list.
 local function quickfix()
   local items = vim.tbl_map(function(hunk)
@@ -61,7 +71,11 @@ local function quickfix()
     }
   end, require("acp").review.hunks())
   if #items == 0 then
-    vim.notify("acp.nvim: Nothing to review.", vim.log.levels.INFO)
+    local count = files_to_review()
+    local text = count == 0 and "Nothing to review."
+      or count == 1 and "No hunks; 1 file changed as a whole: `:Acp review` lists it."
+      or ("No hunks; %d files changed as a whole: `:Acp review` lists them."):format(count)
+    vim.notify("acp.nvim: " .. text, vim.log.levels.INFO)
     return
   end
   vim.fn.setqflist({}, " ", { title = "acp review", items = items })
@@ -234,6 +248,13 @@ local subcommands = {
     nargs = 0,
     run = function()
       require("acp.native").load().stop(nil)
+    end,
+  },
+  close = {
+    about = "closes the session",
+    nargs = 0,
+    run = function()
+      require("acp").close()
     end,
   },
   restart = {

@@ -9,6 +9,7 @@ local M = {}
 ---@field problems string[] Sentences, each starting with the key's full path.
 ---@field unknown string[] Full paths of unknown keys.
 ---@field own table<string, boolean> Agents that the user's configuration names.
+---@field library? string[] The problems that the library found; nil until it has the configuration.
 
 ---@type acp.Config?
 local user

@@ -126,8 +126,10 @@ end
 
 local function configuration()
   health.start("acp.nvim: configuration")
-  local report = require("acp.config").report()
-  for _, problem in ipairs(report.problems) do
+  local config = require("acp.config")
+  local report = config.report()
+  local problems = vim.list_extend(vim.list_extend({}, report.problems), report.library or {})
+  for _, problem in ipairs(problems) do
     health.error(problem)
   end
   for _, path in ipairs(report.unknown) do
@@ -136,7 +138,9 @@ local function configuration()
   for _, problem in ipairs(require("acp.mcp").missing()) do
     health.warn(problem)
   end
-  if #report.problems == 0 and #report.unknown == 0 then
+  if not report.library and #config.get().permissions.rules > 0 then
+    health.info("`permissions.rules` are checked when the library is first used: open a chat")
+  elseif #problems == 0 and #report.unknown == 0 then
     health.ok("the configuration has no errors")
   end
 end

@@ -132,12 +132,13 @@ function M.configure()
     return
   end
   local config = require("acp.config")
-  local found = library.setup(config.get())
+  local report = config.report()
+  local found = library.setup(config.get()) or {}
+  report.library = found
   is_set_up = true
   require("acp.tools").offer(library)
-  local report = config.report()
   local problems = vim.list_extend({}, report.problems)
-  vim.list_extend(problems, found or {})
+  vim.list_extend(problems, found)
   for _, key in ipairs(report.unknown) do
     -- Tables may have keys that another version knows; a misspelt name loses all below it.
     if not key:find(".", 1, true) then

@@ -1,7 +1,7 @@
 --- The window of `:Acp sessions`: the open sessions and their state above those of the past.
 ---
---- Invariants: the cursor stays with its session when lines change; nothing runs after the window
---- has closed.
+--- Invariants: the cursor stays with its session when lines change, but is left alone in Visual mode;
+--- nothing runs after the window has closed.
 
 local M = {}
 
@@ -147,10 +147,10 @@ local function identity(item)
   return item.status and item.status.session or item.past and (item.past.record or item.past.id)
 end
 
---- Draws the list; each window's cursor stays with its session.
+--- Draws the list, unless the text is locked; each window's cursor stays with its session.
 local function draw()
   is_due = false
-  if not list then
+  if not list or require("acp.tools.run").is_locked() then
     return
   end
   local open = open_sessions(list.opts.agent)
@@ -188,8 +188,12 @@ local function draw()
   end
   local cursors = {}
   for _, win in ipairs(vim.fn.win_findbuf(list.buf)) do
-    local row = vim.api.nvim_win_get_cursor(win)[1]
-    cursors[win] = { row = row, known = identity(list.items[row]) }
+    local is_selecting = win == vim.api.nvim_get_current_win()
+      and vim.fn.mode():find("^[vV\22sS\19]")
+    if not is_selecting then
+      local row, column = unpack(vim.api.nvim_win_get_cursor(win))
+      cursors[win] = { row = row, column = column, known = identity(list.items[row]) }
+    end
   end
   list.items, list.lines = items, lines
   vim.bo[list.buf].modifiable = true
@@ -208,7 +212,9 @@ local function draw()
         row = at
       end
     end
-    vim.api.nvim_win_set_cursor(win, { math.max(1, row), 0 })
+    if row ~= vim.api.nvim_win_get_cursor(win)[1] then
+      vim.api.nvim_win_set_cursor(win, { math.max(1, row), cursor.column })
+    end
   end
 end
 
@@ -318,10 +324,28 @@ local function layout()
   return vim.fn.string({ vim.fn.winlayout(), vim.o.lines, vim.o.columns })
 end
 
+---@class acp.overview.Size
+---@field win integer
+---@field width integer
+---@field height integer
+
+--- Returns the sizes of the windows of the current tab page that do not float.
+---@return acp.overview.Size[]
+local function sizes()
+  local all = {}
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.api.nvim_win_get_config(win).relative == "" then
+      local width, height = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
+      table.insert(all, { win = win, width = width, height = height })
+    end
+  end
+  return all
+end
+
 --- Keeps the list up to date until its buffer is wiped out with its window; then the other windows
 --- get the sizes back that they had before, if they are arranged as they were.
 ---@param buf integer
----@param before {layout: string, sizes: string}
+---@param before {layout: string, sizes: acp.overview.Size[]}
 local function keep(buf, before)
   local group = vim.api.nvim_create_augroup("acp.sessions", {})
   vim.api.nvim_create_autocmd("User", {
@@ -343,8 +367,15 @@ local function keep(buf, before)
       vim.api.nvim_del_augroup_by_id(group)
       list = nil
       vim.schedule(function()
-        if layout() == before.layout then
-          vim.cmd(before.sizes)
+        if layout() ~= before.layout then
+          return
+        end
+        -- One window's size changes those beside it.
+        for _ = 1, 2 do
+          for _, size in ipairs(before.sizes) do
+            vim.api.nvim_win_set_width(size.win, size.width)
+            vim.api.nvim_win_set_height(size.win, size.height)
+          end
         end
       end)
     end,
@@ -365,7 +396,7 @@ function M.open(opts)
   end
   -- The library knows the sessions; an error about it comes before the window.
   require("acp.native").load()
-  local before = { layout = layout(), sizes = vim.fn.winrestcmd() }
+  local before = { layout = layout(), sizes = sizes() }
   local height = math.max(6, math.floor(vim.o.lines * 2 / 5))
   vim.cmd(("botright %dsplit"):format(height))
   local buf = vim.api.nvim_create_buf(false, true)
@@ -378,6 +409,8 @@ function M.open(opts)
     number = false,
     relativenumber = false,
     signcolumn = "no",
+    scrollbind = false,
+    cursorbind = false,
     foldcolumn = "0",
     foldenable = false,
     statuscolumn = "",

@@ -45,8 +45,8 @@ local tools = {
       placeholder = "name",
       item = { kind = "enum", values = { "allow", "ask", "reject" } },
       default = {},
-      doc = "Permission per tool name, instead of the tool's own setting: run without asking, ask "
-        .. "you, or never run.",
+      doc = 'Permission per tool name, instead of the tool\'s own setting: "allow" (runs without '
+        .. 'asking), "ask" or "reject" (never runs).',
     }),
     field("disabled", {
       kind = "list",

@@ -50,7 +50,7 @@ local function from_servers(buf, results)
     end
   end
   for _, result in pairs(results) do
-    add(result.result)
+    add(require("acp.tools.builtin.lsp.servers").plain(result.result))
   end
   return found
 end

@@ -62,6 +62,8 @@ function M.run(spec)
     number = false,
     relativenumber = false,
     signcolumn = "no",
+    scrollbind = false,
+    cursorbind = false,
     winfixheight = false,
     winhighlight = "",
     winbar = " " .. spec.title:gsub("%%", "%%%%"),

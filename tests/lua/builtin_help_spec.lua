@@ -80,6 +80,54 @@ return function(test)
     vim.opt.runtimepath:remove(cwd)
   end)
 
+  --- Fails if a query returns "HIDDEN" while a folder is on the runtime path.
+  local function check_hidden(folder)
+    vim.opt.runtimepath:append(folder)
+    for _, query in ipairs({ "a-secret", "hidden-ta", "wombat wombat" }) do
+      same(nil, help(query):find("HIDDEN", 1, true))
+    end
+    vim.opt.runtimepath:remove(folder)
+  end
+
+  test("help: pipes and huge files are not read", function()
+    local cwd = tools.project({
+      ["pipe/doc/tags"] = "a-secret\tpipe.txt\t/*\n",
+      ["huge/doc/tags"] = "a-secret\thuge.txt\t/*\n",
+      ["huge/doc/huge.txt"] = "*a-secret* HIDDEN wombat\n" .. ("x"):rep(4 * 1024 * 1024),
+      ["tags/doc/own.txt"] = "mine\n",
+    })
+    vim.fn.system({ "mkfifo", cwd .. "/pipe/doc/pipe.txt", cwd .. "/tags/doc/tags" })
+    same(0, vim.v.shell_error)
+    for _, name in ipairs({ "pipe", "huge", "tags" }) do
+      check_hidden(cwd .. "/" .. name)
+    end
+  end)
+
+  test("help: what a session's folder leads out to is not read", function()
+    local elsewhere = tools.project({
+      ["secret.txt"] = "*a-secret* HIDDEN wombat\n",
+      ["tags"] = "HIDDEN-tag\tsecret.txt\t/*\n",
+    })
+    local cwd = tools.project({
+      ["link/doc/tags"] = "a-secret\tlink.txt\t/*\n",
+      ["up/doc/tags"] = ("a-secret\t../../../%s/secret.txt\t/*\n"):format(
+        vim.fs.basename(elsewhere)
+      ),
+      ["folder/a.txt"] = "",
+    })
+    assert(vim.uv.fs_symlink(elsewhere .. "/secret.txt", cwd .. "/link/doc/link.txt"))
+    assert(vim.uv.fs_symlink(elsewhere, cwd .. "/folder/doc"))
+    -- A folder of the session by a name that is outside.
+    assert(vim.uv.fs_symlink(cwd .. "/link", elsewhere .. "/back"))
+    for _, folder in ipairs({ cwd .. "/link", cwd .. "/up", cwd .. "/folder", elsewhere .. "/back" }) do
+      check_hidden(folder)
+    end
+    -- A session that may read the tags does not pass them on.
+    vim.opt.runtimepath:append(cwd .. "/folder")
+    contains("HIDDEN", tools.call("help", { query = "hidden-ta" }, { cwd = elsewhere }))
+    check_hidden(cwd .. "/folder")
+  end)
+
   test("help: opens nothing", function()
     tools.project({})
     local bufs, wins = vim.api.nvim_list_bufs(), vim.api.nvim_list_wins()

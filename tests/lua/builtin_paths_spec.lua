@@ -136,12 +136,16 @@ return function(test)
     end
     contains("a.txt\\0.png is not a path", tools.fails("read_buffer", { path = "a.txt\0.png" }))
     same("zzz\n", tools.call("read_buffer", { path = "./~/a.txt" }).content[2].text)
-    contains("There is no file " .. cwd .. "/~/b.txt", tools.fails("symbols", { path = "./~/b.txt" }))
+    contains(
+      "There is no file " .. cwd .. "/~/b.txt",
+      tools.fails("symbols", { path = "./~/b.txt" })
+    )
   end)
 
   test("paths: all of the session's folders count, by each of their names", function()
     local paths = require("acp.tools.builtin.paths")
-    local cwd = tools.project({ ["real/a.txt"] = "zzz\n", ["more/b.txt"] = "zzz\n", ["c.txt"] = "" })
+    local cwd =
+      tools.project({ ["real/a.txt"] = "zzz\n", ["more/b.txt"] = "zzz\n", ["c.txt"] = "" })
     link("real", "link")
     for _, root in ipairs({ "/link", "/real", "/link/" }) do
       local ctx = { cwd = cwd .. root }
@@ -203,8 +207,29 @@ return function(test)
     contains("No language server", tools.fails("hover", args_of("hover", "d.txt")))
   end)
 
+  test("paths: what Neovim's own plugins unpack is known", function()
+    local is_packed = require("acp.tools.builtin.paths").is_packed
+    local endings = 0
+    for _, name in ipairs({ "gzip", "tarPlugin", "zipPlugin" }) do
+      local path = vim.api.nvim_get_runtime_file(("plugin/%s.vim"):format(name), false)[1]
+      local text = table.concat(vim.fn.readfile(path), "\n")
+      for ending in text:gmatch("%*(%.[%w.]+)") do
+        endings = endings + 1
+        assert(is_packed("/p/a" .. ending), ending .. " is not known")
+      end
+    end
+    same(true, endings > 70)
+    for _, path in ipairs({ "/p/a.lrp", "/p/a.tlz4", "/p/tarfile:a", "/p/ZIPFILE:a/b" }) do
+      assert(is_packed(path), path .. " is not known")
+    end
+    for _, path in ipairs({ "/p/a.txt", "/p/gz", "/p/my-tarfile:a" }) do
+      assert(not is_packed(path), path .. " is not packed")
+    end
+  end)
+
   test("paths: of what servers name outside, only what the user has open is quoted", function()
-    local elsewhere = tools.project({ ["x.txt"] = "secret\n", ["y.txt"] = "open\n", ["z.txt"] = "kept\n" })
+    local elsewhere =
+      tools.project({ ["x.txt"] = "secret\n", ["y.txt"] = "open\n", ["z.txt"] = "kept\n" })
     tools.edit("y.txt")
     local hidden = vim.fn.bufadd(elsewhere .. "/z.txt")
     vim.fn.bufload(hidden)

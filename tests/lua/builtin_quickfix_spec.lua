@@ -100,6 +100,24 @@ return function(test)
     same("mine", vim.fn.getqflist({ title = 0 }).title)
   end)
 
+  test("set_quickfix: no list is lost, also if an older one is current", function()
+    fresh()
+    for _, title in ipairs({ "first", "second", "third" }) do
+      vim.fn.setqflist({}, " ", { title = title, items = { { text = title } } })
+    end
+    vim.cmd("silent 2colder")
+    local result = tools.call("set_quickfix", { items = { { path = "a.txt" } } })
+    contains("back with :colder 3.", result.note)
+    local titles = {}
+    for number = 1, vim.fn.getqflist({ nr = "$" }).nr do
+      titles[number] = vim.fn.getqflist({ nr = number, title = 0 }).title
+    end
+    same({ "first", "second", "third", "From the agent" }, titles)
+    same("From the agent", vim.fn.getqflist({ title = 0 }).title)
+    vim.cmd("silent colder 3")
+    same("first", vim.fn.getqflist({ title = 0 }).title)
+  end)
+
   test("set_quickfix: the window is opened, and the user stays where they are", function()
     fresh()
     local here = vim.api.nvim_get_current_win()

@@ -28,6 +28,7 @@ return function(test)
   test("subcommands reach the library", function()
     check("Acp cancel", { { "cancel" } })
     check("Acp stop", { { "stop" } })
+    check("Acp close", { { "close" } })
     check("Acp restart", { { "restart" } })
     check("Acp accept", { { "accept", "hunk" } })
     check("Acp accept file", { { "accept", "file" } })
@@ -48,7 +49,16 @@ return function(test)
   end)
 
   test("a subcommand without arguments refuses them, so that no other agent is meant", function()
-    for _, name in ipairs({ "stop", "restart", "cancel", "undo", "undo-turn", "queue", "review" }) do
+    for _, name in ipairs({
+      "stop",
+      "close",
+      "restart",
+      "cancel",
+      "undo",
+      "undo-turn",
+      "queue",
+      "review",
+    }) do
       support.notices = {}
       check(("Acp %s mine"):format(name), {})
       contains(("`:Acp %s` takes no argument."):format(name), support.notices[1].text)
@@ -224,6 +234,22 @@ return function(test)
     contains("to review.", support.notices[1].text)
   end)
 
+  test("review without hunks names the files that changed as a whole", function()
+    local sessions = {
+      { phase = "starting" },
+      { phase = "idle", review = { files = 1, hunks = 0 } },
+    }
+    support.fake({ hunks = {}, sessions = sessions })
+    require("acp.native").load()
+    vim.cmd("Acp review!")
+    sessions[1].review = { files = 2, hunks = 0 }
+    vim.cmd("Acp review!")
+    same({
+      "acp.nvim: No hunks; 1 file changed as a whole: `:Acp review` lists it.",
+      "acp.nvim: No hunks; 3 files changed as a whole: `:Acp review` lists them.",
+    }, { support.notices[1].text, support.notices[2].text })
+  end)
+
   test("log opens the library's log, or says where it will be", function()
     local path = vim.fs.normalize(vim.fn.tempname())
     support.fake({ log_path = path })
@@ -282,7 +308,7 @@ return function(test)
   end)
 
   test("completion knows subcommands, scopes and installed agents", function()
-    local all = { "accept", "agents", "attach", "cancel", "config", "detach" }
+    local all = { "accept", "agents", "attach", "cancel", "close", "config", "detach" }
     vim.list_extend(all, {
       "drop-feedback",
       "export",

@@ -93,6 +93,23 @@ return function(test)
     same({ "acp", { sources = { { name = "acp" }, { name = "path" } } } }, told)
   end)
 
+  test("symbols of a server may have nulls, which Neovim 0.12 passes on", function()
+    local range = { start = { line = 2, character = 0 }, ["end"] = { line = 4, character = 0 } }
+    local outer = { name = "outer", kind = 12, range = range, children = vim.NIL }
+    local odd = { name = "odd", kind = 12, range = vim.NIL, children = { outer } }
+    local clients, request = vim.lsp.get_clients, vim.lsp.buf_request_all
+    vim.lsp.get_clients = function()
+      return { {} }
+    end
+    vim.lsp.buf_request_all = function(_, _, _, done)
+      done({ { result = { vim.NIL, odd } }, { result = vim.NIL } })
+    end
+    vim.cmd.enew()
+    local ok, found = pcall(require("acp.symbols").find, "outer")
+    vim.lsp.get_clients, vim.lsp.buf_request_all = clients, request
+    same({ true, "outer", 2, 5 }, { ok, found.name, found.first, found.last })
+  end)
+
   test("without another plugin the menu is Neovim's", function()
     input("")
     same(false, require("acp.completion").hand_over(vim.api.nvim_get_current_buf()))

@@ -120,6 +120,20 @@ return function(test)
     same({}, support.notices)
   end)
 
+  test("rules are not called right before the library has checked them", function()
+    vim.g.acp = { permissions = { rules = { { action = "allow", path = "**" } } } }
+    support.fake()
+    local found = { "permissions.rules: no rule applies until this is corrected" }
+    local line = "info: `permissions.rules` are checked when the library is first used: open a chat"
+    same(nil, check({ line }):find("has no errors"))
+    require("acp.config").report().library = found
+    local report = check({ "error: " .. found[1] })
+    same(nil, report:find("has no errors"))
+    same(nil, report:find("are checked when"))
+    require("acp.config").report().library = {}
+    check({ "ok: the configuration has no errors" })
+  end)
+
   test("a preset that is not installed says how to install it", function()
     support.fake()
     vim.env.PATH = "/nowhere"

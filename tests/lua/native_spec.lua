@@ -21,6 +21,7 @@ local function with_library(version, body)
         version = version,
         setup = function(config)
           table.insert(calls, config)
+          return calls.mistakes
         end,
         tools_define = function(tools)
           calls.tools = tools
@@ -131,6 +132,20 @@ return function(test)
       contains("chat.width: expected a number above 0, got string", support.notices[1].text)
       -- What `vim.g.acp` says stays below the mistake.
       same(12, calls[1].chat.width)
+    end)
+  end)
+
+  test("the library's problems are kept until the configuration changes", function()
+    with_library(require("acp.version"), function(calls)
+      local config, native = require("acp.config"), require("acp.native")
+      same(nil, config.report().library)
+      calls.mistakes = { "permissions.rules[1].path: wrong" }
+      native.load()
+      contains("permissions.rules[1].path: wrong", support.notices[1].text)
+      same(calls.mistakes, config.report().library)
+      calls.mistakes = nil
+      require("acp").setup({})
+      same({}, config.report().library)
     end)
   end)
 

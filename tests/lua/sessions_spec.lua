@@ -79,6 +79,67 @@ return function(test)
     same("", vim.bo.filetype)
   end)
 
+  --- Opens a list of two sessions; returns them, and a function that draws the list anew.
+  local function two_open()
+    local open = {
+      { session = 1, phase = "running", agent = "a", title = "first" },
+      { session = 2, phase = "running", agent = "b", title = "second" },
+    }
+    world({}, { sessions = open })
+    vim.cmd("Acp sessions")
+    local function draws(expected, ms)
+      vim.api.nvim_exec_autocmds("User", { pattern = "AcpTurnStarted" })
+      return (
+        vim.wait(ms or 5000, function()
+          return table.concat(listed()):find(expected, 1, true) ~= nil
+        end, 1)
+      )
+    end
+    return open, draws
+  end
+
+  test("the cursor's column stays, also in another line", function()
+    local open, draws = two_open()
+    vim.api.nvim_win_set_cursor(0, { 2, 5 })
+    open[1].title = "new"
+    same(true, draws("new"))
+    same({ 2, 5 }, vim.api.nvim_win_get_cursor(0))
+    open[2].phase = "waiting"
+    same(true, draws("waiting"))
+    same({ 1, 5 }, vim.api.nvim_win_get_cursor(0))
+    vim.cmd("normal! $")
+    open[1].title = "newest"
+    same(true, draws("newest"))
+    same(vim.v.maxcol, vim.fn.getcurpos()[5])
+  end)
+
+  test("a selection stays as it is", function()
+    local open, draws = two_open()
+    vim.api.nvim_win_set_cursor(0, { 1, 1 })
+    vim.cmd("normal! vjl")
+    local here = vim.api.nvim_win_get_cursor(0)
+    open[2].phase = "waiting"
+    same(true, draws("waiting"))
+    same({ "v", here }, { vim.fn.mode(), vim.api.nvim_win_get_cursor(0) })
+    vim.cmd("normal! \27")
+  end)
+
+  test("the list is not drawn while the text is locked", function()
+    local open, draws = two_open()
+    local was_drawn
+    vim.keymap.set("n", "<F2>", function()
+      open[1].title = "new"
+      -- Scheduled functions run in here, under textlock.
+      was_drawn = draws("new", 100)
+      return ""
+    end, { expr = true })
+    vim.v.errmsg = ""
+    vim.api.nvim_feedkeys(vim.keycode("<F2>"), "xt", false)
+    vim.keymap.del("n", "<F2>")
+    same({ false, "", false }, { was_drawn, vim.v.errmsg, vim.bo.modifiable })
+    same(true, draws("new"))
+  end)
+
   test("of all projects, or of one agent", function()
     local calls = world({}, { sessions = {} })
     vim.cmd("Acp sessions! bot")

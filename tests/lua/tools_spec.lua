@@ -55,7 +55,10 @@ return function(test)
 
   test("an invalid spec is reported with its field", function()
     for field, case in pairs({
-      name = { "Run Tests", 'expected 1 to 64 of the characters a-z, A-Z, 0-9, _ and -, got "Run Tests"' },
+      name = {
+        "Run Tests",
+        'expected 1 to 64 of the characters a-z, A-Z, 0-9, _ and -, got "Run Tests"',
+      },
       title = { "", "expected a text or nil" },
       description = { " ", "expected a text that tells the agent what the tool does" },
       parameters = { { "a" }, "expected a JSON Schema, as a table, or nil, got table" },
@@ -140,7 +143,11 @@ return function(test)
     local remove = require("acp").tool(spec({ name = "b" }))
     same({ "a", "b" }, names())
     remove()
-    for _, case in ipairs({ { "all", { "a", "b" } }, { { "b" }, { "-a", "b" } }, { {}, { "-a", "-b" } } }) do
+    for _, case in ipairs({
+      { "all", { "a", "b" } },
+      { { "b" }, { "-a", "b" } },
+      { {}, { "-a", "-b" } },
+    }) do
       vim.g.acp = { tools = { builtin = case[1] } }
       require("acp").setup()
       same(case[2], names())
@@ -261,11 +268,11 @@ return function(test)
 
   test("a change of the list is an event", function()
     builtin({})
-    local count = 0
+    local count, data = 0, nil
     local id = vim.api.nvim_create_autocmd("User", {
       pattern = "AcpToolsChanged",
-      callback = function()
-        count = count + 1
+      callback = function(args)
+        count, data = count + 1, args.data
       end,
     })
     local remove = require("acp").tool(spec())
@@ -273,7 +280,7 @@ return function(test)
     remove()
     remove()
     vim.api.nvim_del_autocmd(id)
-    same(3, count)
+    same({ 3, {} }, { count, data })
   end)
 
   test("later changes to a spec have no effect", function()

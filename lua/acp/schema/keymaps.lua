@@ -184,7 +184,10 @@ local form_keys = {
       "leave",
       keys({ "q", "<Esc>" }, "Returns to the previous window. The question stays open.")
     ),
-    field("cancel", keys("<C-c>", "Cancels the turn, and with it the question.")),
+    field(
+      "cancel",
+      keys("<C-c>", "Cancels the turn, and with it the question. In a field: leaves the field.")
+    ),
   },
 }
 

@@ -190,7 +190,7 @@ function M.offer(library)
 end
 
 local function tell()
-  vim.api.nvim_exec_autocmds("User", { pattern = "AcpToolsChanged", modeline = false })
+  vim.api.nvim_exec_autocmds("User", { pattern = "AcpToolsChanged", modeline = false, data = {} })
 end
 
 --- Passes the tools to the library again, if it is loaded, and announces the change.

@@ -49,7 +49,7 @@ end
 
 --- Returns whether text changes are forbidden now (|textlock|).
 ---@return boolean
-local function is_locked()
+function M.is_locked()
   -- The window does not exist, but under textlock Neovim reports that first.
   local _, why = pcall(vim.api.nvim_win_close, -1, false)
   return type(why) == "string" and (why:find("E565:") or why:find("E523:")) ~= nil
@@ -59,7 +59,7 @@ end
 ---@param work fun()
 function M.when_free(work)
   vim.schedule(function()
-    if is_locked() then
+    if M.is_locked() then
       vim.defer_fn(function()
         M.when_free(work)
       end, LOCKED_MS)

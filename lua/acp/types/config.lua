@@ -193,8 +193,8 @@
 --- cannot do themselves; "all" makes each request to the agent's model longer; or a list of names,
 --- or `false` for none. `:Acp tools` shows which are on.
 ---@field builtin? "default"|"all"|false|string[]
---- Permission per tool name, instead of the tool's own setting: run without asking, ask you, or
---- never run.
+--- Permission per tool name, instead of the tool's own setting: "allow" (runs without asking),
+--- "ask" or "reject" (never runs).
 ---@field permissions? table<string, "allow"|"ask"|"reject">
 --- Names of tools that are not offered to agents. `:Acp tools` switches tools on and off until you
 --- quit Neovim.
@@ -335,7 +335,7 @@
 ---@field dismiss? string|string[]|false
 --- Returns to the previous window. The question stays open.
 ---@field leave? string|string[]|false
---- Cancels the turn, and with it the question.
+--- Cancels the turn, and with it the question. In a field: leaves the field.
 ---@field cancel? string|string[]|false
 
 ---@class acp.Config.Keymaps.Review

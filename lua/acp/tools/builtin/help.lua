@@ -14,7 +14,7 @@ local function without_tag(ctx, query, limit)
   local head = #out > 0 and ("No help tag fits %q; this has it in its text:"):format(query)
     or ("Nothing in Neovim's help has %q in it: try other words."):format(query)
   table.insert(out, 1, head)
-  local names = require("acp.tools.builtin.help.tags").similar(query, NAMED)
+  local names = require("acp.tools.builtin.help.tags").similar(ctx, query, NAMED)
   if #names > 0 then
     table.insert(out, "Tags that look like it: " .. table.concat(names, "  "))
   end
@@ -27,14 +27,14 @@ local function help(args, ctx)
   if query == "" then
     ctx.fail("query is empty: give a help tag, or words to look for.")
   end
-  local found, exact = require("acp.tools.builtin.help.tags").matching(query)
+  local found, exact = require("acp.tools.builtin.help.tags").matching(ctx, query)
   -- A certain match is returned alone, unless more are requested.
   local wanted = exact > 0 and not args.limit and math.min(exact, limit) or limit
   local out, others, is_told = {}, {}, {}
   for _, tag in ipairs(found) do
     local text, line
     if #out < wanted then
-      text, line = require("acp.tools.builtin.help.topics").topic(tag)
+      text, line = require("acp.tools.builtin.help.topics").topic(ctx, tag)
     end
     if text and not is_told[text] then
       is_told[text] = true

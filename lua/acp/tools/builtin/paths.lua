@@ -8,14 +8,19 @@ local M = {}
 --- The description of a path in the schemas.
 M.WORDS = "Absolute, or from the session's folder."
 
---- Extensions of compressed files that plugins unpack on reading; a small file may become huge.
+--- Extensions of compressed files that plugins unpack on reading; a small file may become huge. Those
+--- of Neovim's own: plugin/gzip.vim, tarPlugin.vim, zipPlugin.vim.
 local PACKED = {}
-for ending in
-  ("gz bz2 bz3 xz zst lz lz4 lzma lzo br z zip jar tar tgz taz tbz tbz2 txz tlz tzst tzs"):gmatch(
-    "%S+"
-  )
-do
-  PACKED[ending] = true
+for _, endings in ipairs({
+  "gz bz2 bz3 xz zst lz lz4 lzma lzo br z",
+  "tar lrp tgz taz tbz tbz2 txz tlz tlz4 tzst tzs",
+  "zip aar apk celzip crtx docm docx dotm dotx ear epub gcsx glox gqsx ja jar kmz odb odc odf odg odi",
+  "odm odp ods odt otc otf otg oth oti otp ots ott oxt pkpass potm potx ppam ppsm ppsx pptm pptx sldx",
+  "thmx vdw war whl wsz xap xlam xlsb xlsm xlsx xltm xltx xpi",
+}) do
+  for ending in endings:gmatch("%S+") do
+    PACKED[ending] = true
+  end
 end
 
 --- Bytes read to detect a text file.
@@ -79,6 +84,24 @@ function M.is_inside(ctx, path)
   return real ~= nil and is_in(real, folders)
 end
 
+--- Returns whether a path in the session's folders, by any of its names, leads out of them.
+---@param ctx acp.ToolContext
+---@param path string An absolute path.
+---@return boolean
+function M.leads_out(ctx, path)
+  local there = normal(path)
+  -- A path without links is where it says.
+  if M.real(there) == there or M.is_inside(ctx, there) then
+    return false
+  end
+  for folder in vim.fs.parents(there) do
+    if M.is_inside(ctx, folder) then
+      return true
+    end
+  end
+  return false
+end
+
 --- Returns whether an agent may see a buffer's text unasked: the file is in the session's folders, or
 --- the buffer has none.
 ---@param ctx acp.ToolContext
@@ -124,11 +147,13 @@ function M.inside(ctx, path)
   return there or ctx.fail((why or "") .. ".") --[[@as string]]
 end
 
---- Returns whether plugins would unpack a file on reading.
+--- Returns whether plugins would unpack a file on reading, by its ending or a name in its path.
 ---@param path string
 ---@return boolean
 function M.is_packed(path)
-  return PACKED[(path:match("%.(%w+)$") or ""):lower()] == true
+  local lower = "/" .. path:lower()
+  local is_named = lower:find("/tarfile:", 1, true) or lower:find("/zipfile:", 1, true)
+  return is_named ~= nil or PACKED[lower:match("%.(%w+)$") or ""] == true
 end
 
 --- Returns whether a regular file can be loaded as text.

@@ -1,6 +1,7 @@
 --- `get_quickfix` and `set_quickfix`: Neovim's quickfix and location lists.
 ---
---- Invariant: the user's lists are never overwritten; a new list is added after them.
+--- Invariant: the user's lists are never overwritten; a new list is added after them, and only Neovim's
+--- oldest one goes when it has no room for another.
 
 local paths = require("acp.tools.builtin.paths")
 local texts = require("acp.tools.builtin.texts")
@@ -103,7 +104,12 @@ local function set_quickfix(args, ctx)
     -- Counted from 0, like JSON arrays.
     items[number] = it or ctx.fail(("items[%d]: %s. The list was not set."):format(number - 1, why))
   end
-  vim.fn.setqflist({}, " ", { title = args.title or "From the agent", items = items })
+  local before = vim.fn.getqflist({ id = 0 }).id
+  ---@type any
+  local what = { nr = "$", title = args.title or "From the agent", items = items }
+  vim.fn.setqflist({}, " ", what)
+  local back = vim.fn.getqflist({ id = before, nr = 0 }).nr
+  local older = vim.fn.getqflist({ nr = "$" }).nr - back
   local is_open = vim.fn.getqflist({ winid = 0 }).winid ~= 0
   local doing = args.open and not is_open and require("acp.tools.builtin.windows").busy()
   if args.open and not is_open and not doing then
@@ -115,7 +121,14 @@ local function set_quickfix(args, ctx)
     open = is_open,
     note = (doing and ("Its window was not opened: the user %s. "):format(doing) or "")
       .. (is_open and "The user sees the list." or "The user opens it with :copen.")
-      .. " The list that was there before is back with :colder.",
+      .. (
+        before > 0
+          and back > 0
+          and (" The list that was there before is back with :colder%s."):format(
+            older > 1 and " " .. older or ""
+          )
+        or ""
+      ),
   }
 end
 

@@ -1,8 +1,14 @@
 --- The tags of the help files, and those that match a query.
 ---
---- Invariant: the tags are read once, and again when a tags file changes.
+--- Invariant: the tags are read once, and again when a tags file changes, or for a session that sees
+--- other files.
+
+local paths = require("acp.tools.builtin.paths")
 
 local M = {}
+
+--- Maximum size of a file, in bytes.
+local MAX_BYTES = 4 * 1024 * 1024
 
 --- A tag with its location, and its form for searching.
 ---@class acp.tools.HelpTag
@@ -14,9 +20,30 @@ local M = {}
 ---@type { of: string, tags: acp.tools.HelpTag[], by_name: table<string, acp.tools.HelpTag> }?
 local known
 
+--- Returns the text of a help file; an empty one if the agent may not see it, or it is too large or no
+--- ordinary file.
+---@param ctx acp.ToolContext
+---@param path string
+---@return string
+function M.content(ctx, path)
+  local stat = vim.uv.fs_stat(path)
+  -- A pipe would block Neovim.
+  local is_fit = stat and stat.type == "file" and stat.size <= MAX_BYTES
+  local file = is_fit and not paths.leads_out(ctx, path) and io.open(path, "rb")
+  if not file then
+    return ""
+  end
+  local text = file:read("*a") or ""
+  file:close()
+  return text:find("\r", 1, true) and text:gsub("\r\n", "\n") or text
+end
+
 --- Returns all tags of the help files on the runtime path.
-local function index()
-  local files = vim.api.nvim_get_runtime_file("doc/tags", true)
+---@param ctx acp.ToolContext
+local function index(ctx)
+  local files = vim.tbl_filter(function(file)
+    return not paths.leads_out(ctx, file)
+  end, vim.api.nvim_get_runtime_file("doc/tags", true))
   local states = vim.tbl_map(function(file)
     local stat = vim.uv.fs_stat(file) or { size = 0, mtime = { sec = 0, nsec = 0 } }
     return ("%s %d %d.%d"):format(file, stat.size, stat.mtime.sec, stat.mtime.nsec)
@@ -27,18 +54,16 @@ local function index()
   end
   known = { of = of, tags = {}, by_name = {} }
   for _, name in ipairs(files) do
-    local file = io.open(name, "rb")
     local folder = vim.fs.dirname(name) .. "/"
-    for line in (file and file:read("*a") or ""):gmatch("[^\r\n]+") do
+    for line in M.content(ctx, name):gmatch("[^\r\n]+") do
       local tag, path = line:match("^([^\t]+)\t([^\t]+)\t")
-      if tag and not vim.startswith(tag, "!_TAG") and not known.by_name[tag] then
+      -- By `..` it would lead out without a link.
+      local is_within = path and not path:find("..", 1, true)
+      if tag and is_within and not vim.startswith(tag, "!_TAG") and not known.by_name[tag] then
         local it = { name = tag, lower = tag:lower(), path = folder .. path }
         known.by_name[tag] = it
         table.insert(known.tags, it)
       end
-    end
-    if file then
-      file:close()
     end
   end
   return known
@@ -117,11 +142,12 @@ local function like(tags, lower)
 end
 
 --- Returns the tags that match a query, best first, and the number of certain matches.
+---@param ctx acp.ToolContext
 ---@param query string
 ---@return acp.tools.HelpTag[] tags
 ---@return integer exact
-function M.matching(query)
-  local all = index()
+function M.matching(ctx, query)
+  local all = index(ctx)
   local found, is_there = {}, {} ---@type acp.tools.HelpTag[], table<acp.tools.HelpTag, boolean>
   local function add(tags)
     for _, tag in ipairs(tags) do
@@ -147,11 +173,12 @@ function M.matching(query)
 end
 
 --- Returns tags similar to the query.
+---@param ctx acp.ToolContext
 ---@param query string
 ---@param limit integer
 ---@return string[]
-function M.similar(query, limit)
-  return vim.list_slice(vim.fn.matchfuzzy(vim.tbl_keys(index().by_name), query), 1, limit)
+function M.similar(ctx, query, limit)
+  return vim.list_slice(vim.fn.matchfuzzy(vim.tbl_keys(index(ctx).by_name), query), 1, limit)
 end
 
 return M

@@ -14,17 +14,6 @@ local AROUND, MAX_SEARCHED = 4, 32 * 1024 * 1024
 --- Bytes searched before Neovim processes other events.
 local MAX_AT_ONCE = 512 * 1024
 
----@param path string
----@return string
-local function content(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("*a") or ""
-  if file then
-    file:close()
-  end
-  return text:find("\r", 1, true) and text:gsub("\r\n", "\n") or text
-end
-
 --- Returns the start of the line that contains a byte.
 ---@param text string
 ---@param at integer
@@ -40,11 +29,12 @@ end
 local RULER = "^[=-][=-][=-][=-][=-]"
 
 --- Returns the topic of a tag: its lines up to the next topic, or a whole section.
+---@param ctx acp.ToolContext
 ---@param tag acp.tools.HelpTag
 ---@return string? topic
 ---@return integer? line
-function M.topic(tag)
-  local text = content(tag.path)
+function M.topic(ctx, tag)
+  local text = tags.content(ctx, tag.path)
   local at = text:find("*" .. tag.name .. "*", 1, true)
   if not at then
     return nil
@@ -116,7 +106,7 @@ function M.by_text(ctx, query, limit)
       rested = searched
       ctx.await(vim.schedule)
     end
-    local text = content(path)
+    local text = tags.content(ctx, path)
     searched = searched + #text
     local low = text:lower()
     local at = low:find(lower, 1, true)
