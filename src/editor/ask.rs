@@ -49,7 +49,7 @@ pub fn show_lines(title: &str, lines: &[Line], choices: Vec<Choice>) -> mlua::Re
     let config = config(title, lines, &choices)?;
     let win: i32 = api("nvim_open_win", (buf, true, config))?;
     nvim::set_win_option(win, "wrap", true)?;
-    nvim::set_win_option(win, "foldenable", false)?;
+    window::switch(win, &window::UNTIED, false)?;
     let leave = move || go_back(win, home);
     for key in ["q", "<Esc>", "n"] {
         keys::map(buf, "n", key, "Leaves it as it is", leave)?;

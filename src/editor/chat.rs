@@ -5,11 +5,12 @@
 
 use std::rc::Rc;
 
-use nvim_oxi::mlua::{self, Value};
+use nvim_oxi::mlua::{self, Table, Value};
 
 use super::chats::{Chat, get, with};
 use super::kit::autocmd::{self, Scope};
-use super::kit::{buffer, user, window};
+use super::kit::window::{self, rows_of};
+use super::kit::{buffer, user};
 use super::nvim::{self, api};
 use super::spans::LineHighlights;
 use super::state::send;
@@ -17,6 +18,7 @@ use super::{folds, input, layout, lines};
 use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::ids::SessionKey;
 use acp_core::spine::view::{ChatOp, Line, Span};
+use acp_core::view::dock::first_of_end;
 use acp_edge::panics;
 
 /// The marker of a list item: wrapped lines start behind it.
@@ -206,18 +208,44 @@ pub fn apply(key: SessionKey, life: u32, ops: Vec<ChatOp>) -> mlua::Result<()> {
         go_to_end(win, buf)?;
         if !folds.is_empty() || !all_folds.is_empty() {
             // A closed fold leaves the window half empty.
-            fill(win)?;
+            fill(win, buf)?;
         }
     }
     super::question::follow()
 }
 
 /// Scrolls a window so that its last line shows the end of the transcript.
-fn fill(win: i32) -> mlua::Result<()> {
+fn fill(win: i32, buf: i32) -> mlua::Result<()> {
     let first: i64 = nvim::vim_fn("line", ("w0", win))?;
     match first > 1 {
-        true => window::call(win, || api("nvim_command", "normal! zb")),
+        true => show_end(win, buf, window::text_height(win)?),
         false => Ok(()),
+    }
+}
+
+/// Scrolls a window so that the last lines of its buffer take at most this many of its upper rows.
+/// A scroll command would change the mode for a moment, and end the insertion of a block.
+pub(super) fn show_end(win: i32, buf: i32, room: i64) -> mlua::Result<()> {
+    let last: usize = api("nvim_buf_line_count", buf)?;
+    let fits = |top| rows_of(win, top - 1, last).map(|rows| rows <= room);
+    let mut top = first_of_end(last, fits)?;
+    // Of a line that is too high, the last rows.
+    let left = room - rows_of(win, top - 1, last)?;
+    let mut skipped = 0;
+    if top > 1 && left > 0 && nvim::win_option(win, "smoothscroll")? {
+        top -= 1;
+        let above = rows_of(win, top - 1, top)?;
+        skipped = (above - left).max(0) * window::width(win)?;
+    }
+    let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
+    let shown = (view.get::<usize>("topline")?, view.get::<i64>("skipcol")?);
+    let wanted = [
+        ("topline", nvim::value(top)),
+        ("skipcol", nvim::value(skipped)),
+    ];
+    match shown == (top, skipped) {
+        true => Ok(()),
+        false => window::set_view(win, nvim::table(wanted)?),
     }
 }
 
@@ -248,8 +276,8 @@ pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
         return Ok(());
     }
     // In a window that is not current, Neovim leaves the last rows of a growing line below the
-    // edge. Of a line higher than the window, `zb` shows the start.
-    window::call(win, || api::<()>("nvim_command", "normal! zb"))?;
+    // edge. Of a line higher than the window, this shows the start.
+    show_end(win, buf, window::text_height(win)?)?;
     api("nvim_win_set_cursor", (win, end))
 }
 

@@ -50,8 +50,8 @@ pub struct Buffer {
     /// The file that its text was last read from, written to or merged with; for a buffer attached
     /// later, its file at that time.
     known: Option<Stamp>,
-    /// It has a name that it was never read from or written to: Neovim asks before it overwrites a
-    /// file of that name.
+    /// It has a name that it was never read from or written to, and that its file was not moved to:
+    /// Neovim asks before it overwrites a file of that name.
     renamed: bool,
     /// The buffer when the current `:write` began.
     writing: Option<Writing>,
@@ -94,10 +94,16 @@ pub fn start() -> mlua::Result<()> {
     on(&["BufFilePost"], |buf| {
         // The core has moved the file itself, and knows its new name.
         let is_known = with(|attached| attached.moving == Some(buf)) && is_attached(buf);
+        let is_moved = was_moved(buf)?;
         if !is_known {
-            attach(buf, Source::Before)?;
+            let source = if is_moved {
+                Source::Disk
+            } else {
+                Source::Before
+            };
+            attach(buf, source)?;
         }
-        set_renamed(buf, true);
+        set_renamed(buf, !is_moved);
         Ok(())
     })?;
     let written = |fired: Fired| {
@@ -303,6 +309,18 @@ pub fn stamp_read(buf: i32, path: &Path) -> mlua::Result<Option<Stamp>> {
     }
 }
 
+/// Returns whether the file that a buffer has the text of now has the buffer's new name: file explorers
+/// and language servers move it first.
+fn was_moved(buf: i32) -> mlua::Result<bool> {
+    let (known, now) = (known(buf), stamp(buf)?);
+    let Some(now) = now.filter(|_| now == known && !is_renamed(buf)) else {
+        return Ok(false);
+    };
+    // It may have changed before it was attached.
+    let path = buffer::name(buf)?;
+    Ok(nvim::buf_option(buf, "modified")? || has_text_of(buf, Path::new(&path), now.bytes)?)
+}
+
 /// Returns whether a file of this size may have the text of a buffer.
 fn has_text_of(buf: i32, path: &Path, bytes: u64) -> mlua::Result<bool> {
     let format = Format {
@@ -331,7 +349,7 @@ fn has_read(buf: i32) {
 
 /// Returns the stamp of a buffer's file.
 pub(super) fn stamp(buf: i32) -> mlua::Result<Option<Stamp>> {
-    let name: String = api("nvim_buf_get_name", buf)?;
+    let name = buffer::name(buf)?;
     Ok(acp_edge::paths::stamp(Path::new(&name)))
 }
 
@@ -340,7 +358,7 @@ fn attach(buf: i32, source: Source) -> mlua::Result<()> {
     if !buffer::is_loaded(buf)? {
         return Ok(());
     }
-    let name: String = api("nvim_buf_get_name", buf)?;
+    let name = buffer::name(buf)?;
     if name.is_empty() || name.contains("://") {
         return Ok(());
     }
@@ -360,7 +378,7 @@ fn listen(buf: i32) -> mlua::Result<()> {
         lines_changed(buf, first, last, new_last)
     })?;
     let on_reload = guard::callback("on_reload", |(_, buf): (String, i32)| {
-        let name: String = api("nvim_buf_get_name", buf)?;
+        let name = buffer::name(buf)?;
         send_whole(buf, name, Source::Disk)?;
         has_read(buf);
         Ok(())

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use nvim_oxi::mlua::{self, Function};
+use nvim_oxi::mlua::{self, Function, Table};
 
 use super::documents::{self, APPLYING, is_attached, is_renamed, report_state, tick as tick_of};
 use super::kit::autocmd::{self, Scope};
@@ -273,8 +273,7 @@ fn written_again(buf: i32, known: Option<Stamp>) -> mlua::Result<Option<Stamp>> 
     let Some((now, _)) = now.zip(known).filter(is_again) else {
         return Ok(known);
     };
-    let name: String = api("nvim_buf_get_name", buf)?;
-    let is_same = match std::fs::read(name) {
+    let is_same = match std::fs::read(buffer::name(buf)?) {
         Ok(bytes) => Format::decode(&bytes).1 == Text::from_lines(buffer::lines(buf)?),
         Err(_) => false,
     };
@@ -327,7 +326,7 @@ fn keep_views(views: &[(i32, usize)], edits: &[LineEdit]) -> mlua::Result<()> {
 /// the last one.
 fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
     let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
-    let name: String = api("nvim_buf_get_name", buf).map_err(refused)?;
+    let name = buffer::name(buf).map_err(refused)?;
     let path = Path::new(&name);
     if acp_edge::paths::stamp(path) != stamp {
         return Err(SaveError::Stale);
@@ -373,13 +372,26 @@ fn write_over(buf: i32, path: &Path, stamp: Option<Stamp>, bang: &str) -> Result
     let scope = Scope::Buffer(buf);
     let last = autocmd::veto("last before a save", &["BufWritePre"], scope, look_again);
     let last = last.map_err(refused)?;
-    let written = buffer::run(buf, &format!("silent keepalt write{bang} ++p"));
+    let command = format!("silent keepalt write{bang} ++p");
+    let written = unconfirmed(|| buffer::run(buf, &command));
     // A hook may have wiped out the buffer, and its autocommands.
     autocmd::remove(last).unwrap_or_default();
     match written {
         Err(_) if is_stale.get() => Err(SaveError::Stale),
         written => written.map_err(refused),
     }
+}
+
+/// Runs `body` so that commands fail where 'confirm' would have them ask.
+fn unconfirmed(body: impl FnOnce() -> mlua::Result<()>) -> mlua::Result<()> {
+    let options: Table = nvim::vim()?.get("o")?;
+    if !options.get::<bool>("confirm")? {
+        return body();
+    }
+    autocmd::silenced(|| options.set("confirm", false))?;
+    let result = body();
+    autocmd::silenced(|| options.set("confirm", true))?;
+    result
 }
 
 /// Returns the content of the file with a stamp, if it is a text; a missing file is as an empty one.

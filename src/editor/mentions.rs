@@ -107,7 +107,7 @@ fn origin() -> mlua::Result<Option<i32>> {
 
 /// Returns a whole buffer: its file, or its lines if it has none.
 fn whole(buf: i32) -> mlua::Result<Attachment> {
-    let name: String = api("nvim_buf_get_name", buf)?;
+    let name = buffer::name(buf)?;
     if name.starts_with('/') {
         return Ok(Attachment::file(name));
     }
@@ -130,7 +130,7 @@ fn selection(buf: i32) -> mlua::Result<Option<Attachment>> {
 
 fn lines(buf: i32, first: usize, last: usize) -> mlua::Result<Attachment> {
     let lines: Vec<String> = api("nvim_buf_get_lines", (buf, first, last, false))?;
-    let name: String = api("nvim_buf_get_name", buf)?;
+    let name = buffer::name(buf)?;
     let path = if name.starts_with('/') {
         name
     } else {
@@ -168,7 +168,7 @@ fn diagnostics(buf: Option<i32>, cwd: &Path) -> mlua::Result<Option<Attachment>>
 fn diagnostic(found: &Table, cwd: &Path) -> mlua::Result<String> {
     let buf: Option<i32> = found.get("bufnr")?;
     let name: String = match buf {
-        Some(buf) if buffer::is_valid(buf)? => api("nvim_buf_get_name", buf)?,
+        Some(buf) if buffer::is_valid(buf)? => buffer::name(buf)?,
         _ => String::new(),
     };
     let path = Path::new(&name);

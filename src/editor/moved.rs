@@ -11,6 +11,7 @@ use super::documents::{moving, set_renamed};
 use super::kit::buffer;
 use super::nvim::{self, api};
 use super::outside::{count_as_written, gone, name};
+use super::walk;
 use acp_core::spine::ids::BufId;
 
 /// Gives a buffer the new name of its file.
@@ -29,7 +30,8 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     let clients = lsp_detach(buf)?;
     let renamed = moving(buf, || rename(buf, path));
     lsp_attach(buf, clients)?;
-    if renamed.is_err() {
+    let resolved = acp_edge::paths::resolved;
+    if renamed.is_err() || resolved(&name(buf)?) != resolved(path) {
         return gone(buf);
     }
     wipe_leftover(buf, &old)?;
@@ -46,9 +48,11 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
 
 /// Renames a buffer; the name is shown as short as if the user had typed it.
 fn rename(buf: i32, path: &Path) -> mlua::Result<()> {
-    let path: String = nvim::vim_fn("string", path.to_string_lossy().into_owned())?;
-    let name = format!("fnameescape(fnamemodify({path}, ':.'))");
-    buffer::run(buf, &format!("execute 'silent keepalt file' {name}"))
+    let path = path.to_owned();
+    buffer::call(buf, move || {
+        let name = walk::escaped(&walk::typed(&path)?)?;
+        api("nvim_command", format!("silent keepalt file {name}"))
+    })
 }
 
 /// Deletes the buffer that Neovim has created for the old name.

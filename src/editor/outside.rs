@@ -141,8 +141,7 @@ pub(super) fn leads_within(link: &Path) -> bool {
 }
 
 pub(super) fn name(buf: i32) -> mlua::Result<PathBuf> {
-    let name: String = api("nvim_buf_get_name", buf)?;
-    Ok(PathBuf::from(name))
+    buffer::name(buf).map(PathBuf::from)
 }
 
 /// Returns whether an autocommand of another plugin or the user would run for a buffer.

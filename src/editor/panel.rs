@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use nvim_oxi::mlua::{self, Table};
+use nvim_oxi::mlua;
 
 use super::chats::{self, Chat};
 use super::kit::autocmd::{self, Fired, Scope};
@@ -70,6 +70,8 @@ struct Panel {
     heights: BTreeMap<i32, i64>,
     /// The user has closed it: it stays closed until it is empty.
     is_dismissed: bool,
+    /// It is empty, and goes when the command-line window has closed.
+    is_over: bool,
 }
 
 thread_local! {
@@ -101,6 +103,11 @@ fn change(name: Name, body: impl FnOnce(&mut Panel)) {
 pub fn show(key: SessionKey, kind: Kind, contents: Option<Contents>) -> mlua::Result<()> {
     let name = (key, kind);
     let Some(contents) = contents else {
+        if window::is_command_line()? {
+            // No buffer can be deleted from there.
+            change(name, |panel| panel.is_over = true);
+            return Ok(());
+        }
         let tabs: Vec<i32> = api("nvim_list_tabpages", ())?;
         for tab in tabs {
             close_in(name, tab)?;
@@ -124,10 +131,16 @@ pub fn show(key: SessionKey, kind: Kind, contents: Option<Contents>) -> mlua::Re
             buf: create(name, &chat)?,
             heights: BTreeMap::new(),
             is_dismissed: other.is_some_and(|panel| panel.is_dismissed),
+            is_over: false,
         },
     };
     buffer::write(old.buf, &old.contents.lines, &contents.lines)?;
-    let panel = Panel { contents, ..old };
+    let panel = Panel {
+        contents,
+        is_dismissed: old.is_dismissed && !old.is_over,
+        is_over: false,
+        ..old
+    };
     with(|panels| panels.all.insert(name, panel));
     fit(name)
 }
@@ -142,7 +155,7 @@ pub fn forget(key: SessionKey) -> mlua::Result<()> {
 pub fn reopen(key: SessionKey) -> mlua::Result<()> {
     for kind in [Kind::Plan, Kind::Queue] {
         change((key, kind), |panel| panel.is_dismissed = false);
-        if let Some(panel) = get((key, kind)) {
+        if let Some(panel) = get((key, kind)).filter(|panel| !panel.is_over) {
             // The user may have deleted its buffer.
             show(key, kind, Some(panel.contents))?;
         }
@@ -171,7 +184,7 @@ fn create((key, kind): Name, chat: &Chat) -> mlua::Result<i32> {
 
 /// Writes the lines of a panel whose buffer is empty.
 fn show_again(name: Name) -> mlua::Result<()> {
-    let Some(panel) = get(name) else {
+    let Some(panel) = get(name).filter(|panel| !panel.is_over) else {
         return Ok(());
     };
     change(name, |panel| panel.contents.lines.clear());
@@ -191,10 +204,15 @@ fn watch() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Gives every panel its position and size.
+/// Gives every panel its position and size, and removes those that are over.
 pub fn fit_all() -> mlua::Result<()> {
-    let all: Vec<Name> = with(|panels| panels.all.keys().copied().collect());
-    all.into_iter().try_for_each(fit)
+    let state = |(name, panel): (&Name, &Panel)| (*name, panel.is_over);
+    let all: Vec<(Name, bool)> = with(|panels| panels.all.iter().map(state).collect());
+    all.into_iter()
+        .try_for_each(|(name, is_over)| match is_over {
+            true => show(name.0, name.1, None),
+            false => fit(name),
+        })
 }
 
 /// Gives a panel its position and size in each tab page.
@@ -267,10 +285,7 @@ fn fit_in(name: Name, panel: &Panel, chat: &Chat, tab: i32) -> mlua::Result<bool
 
 /// Sets the height of a panel without the bar that the user's 'winbar' takes of it.
 fn set_height(win: i32, height: i64) -> mlua::Result<()> {
-    let info: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
-    let bar = info
-        .first()
-        .map_or(Ok(0), |info| info.get::<i64>("winbar"))?;
+    let bar = window::height(win)? - window::text_height(win)?;
     api("nvim_win_set_height", (win, height + bar))
 }
 
@@ -338,21 +353,14 @@ fn close(win: Option<i32>, above: Option<i32>) -> mlua::Result<bool> {
     if window::is_last(win)? {
         return window::close(win).map(|()| true);
     }
-    let mut sizes = Vec::new();
-    for other in window::all_in(window::tab_of(win)?)? {
-        if other != win && Some(other) != above && !window::is_float(other)? {
-            sizes.push((other, window::width(other)?, window::height(other)?));
-        }
-    }
+    let mut sizes = window::sizes_in(window::tab_of(win)?)?;
+    sizes.retain(|(other, ..)| *other != win && Some(*other) != above);
     with(|panels| panels.is_closing = true);
     let closed = api::<()>("nvim_win_close", (win, true));
     with(|panels| panels.is_closing = false);
     closed?;
     if above.is_some() {
-        for (other, width, height) in sizes {
-            api::<()>("nvim_win_set_width", (other, width))?;
-            api::<()>("nvim_win_set_height", (other, height))?;
-        }
+        window::set_sizes(&sizes)?;
     }
     Ok(true)
 }

@@ -71,13 +71,19 @@ const OPTIONS: [&str; 10] = [
 
 /// Watches the windows that show reviews.
 pub fn start() -> mlua::Result<()> {
-    let on_window = |fired: Fired| {
-        let buf = fired.buf()?;
-        restyle(buf)?;
-        uncover(buf)
-    };
-    let windows = ["BufWinEnter", "WinEnter", "WinResized"];
+    let on_window = |fired: Fired| look_again(fired.buf()?);
+    let windows = ["BufWinEnter", "WinEnter"];
     autocmd::on("review window", &windows, Scope::All, on_window)?;
+    autocmd::on("review window", &["WinResized"], Scope::All, |_| {
+        // The event's own buffer is only that of the first window.
+        let windows: Option<Vec<i32>> = autocmd::v_event()?.get("windows")?;
+        for win in windows.unwrap_or_default() {
+            if window::is_valid(win)? {
+                look_again(window::buf_of(win)?)?;
+            }
+        }
+        Ok(())
+    })?;
     let options = Scope::Patterns(&OPTIONS);
     autocmd::on("review window", &["OptionSet"], options, on_window)?;
     autocmd::on("review colours", &["ColorScheme"], Scope::All, |_| {
@@ -332,6 +338,12 @@ fn in_sight_first(
     let mut order: Vec<(usize, Option<Drawn>)> = kept.into_iter().enumerate().collect();
     order.rotate_left(first.min(all.len()));
     Ok(order.into_iter())
+}
+
+/// Draws the hunks of a buffer as its window now shows lines, and keeps those at the top in view.
+fn look_again(buf: i32) -> mlua::Result<()> {
+    restyle(buf)?;
+    uncover(buf)
 }
 
 /// Draws the hunks of a buffer again if its window now shows lines differently.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use nvim_oxi::mlua::{self, Table, Value};
+use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::kit::autocmd::{self, Scope};
 use super::kit::{buffer, window};
@@ -47,7 +47,7 @@ pub fn go(way: Way) -> mlua::Result<bool> {
 /// Goes to the hunk after the one at this row, which has just been decided: in this buffer, where
 /// those in the rows `left` are left, else in another file.
 pub fn go_on(decided: usize, left: &[usize]) -> mlua::Result<()> {
-    let name: String = api("nvim_buf_get_name", 0)?;
+    let name = buffer::name(0)?;
     let here = Path::new(&name);
     if let Some(next) = left.iter().find(|row| **row > decided) {
         api::<()>("nvim_command", "normal! m'")?;
@@ -68,7 +68,7 @@ fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
     if let Some(rows) = super::review::rows(buf) {
         return Ok(rows);
     }
-    let name: String = api("nvim_buf_get_name", buf)?;
+    let name = buffer::name(buf)?;
     let files = files();
     let file = files
         .into_iter()
@@ -111,7 +111,7 @@ fn files() -> Vec<(PathBuf, Vec<usize>)> {
 }
 
 fn go_to_file(way: Way) -> mlua::Result<bool> {
-    let name: String = api("nvim_buf_get_name", 0)?;
+    let name = buffer::name(0)?;
     let files = files();
     let here = files
         .iter()
@@ -151,10 +151,8 @@ pub fn go_to(path: &Path, row: usize) -> mlua::Result<()> {
 
 /// Shows a row of a file in another window of the tab page.
 pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
-    let name = path.to_string_lossy();
-    let buf: i32 = nvim::vim_fn("bufnr", format!("^{}$", escaped(&name)?))?;
-    if nvim::vim_fn::<i32>("bufwinid", buf)? > 0 {
-        // It is visible, and the user may be reading another part of it.
+    // A visible one stays: the user may be reading another part of it.
+    if showing(path)?.is_some() || is_packed(path)? {
         return Ok(());
     }
     let buf: i32 = nvim::vim_fn("bufadd", typed(path)?)?;
@@ -196,7 +194,25 @@ fn aside() -> mlua::Result<(&'static str, i32)> {
     })
 }
 
-fn escaped(name: &str) -> mlua::Result<String> {
+/// Returns the window of the tab page that shows a file.
+fn showing(path: &Path) -> mlua::Result<Option<i32>> {
+    // `bufnr()` would take the name as a pattern.
+    match buffer::named(&path.to_string_lossy())? {
+        Some(buf) => window::showing(buf, window::tab()?),
+        None => Ok(None),
+    }
+}
+
+/// Returns whether plugins would unpack a file on reading: a small one may become huge.
+pub fn is_packed(path: &Path) -> mlua::Result<bool> {
+    let require: Function = nvim::lua().globals().get("require")?;
+    let paths: Table = require.call("acp.tools.builtin.paths")?;
+    let is_packed: Function = paths.get("is_packed")?;
+    is_packed.call(path.to_string_lossy().into_owned())
+}
+
+/// Returns a file's name as Ex commands take it.
+pub fn escaped(name: &str) -> mlua::Result<String> {
     nvim::vim_fn("fnameescape", name)
 }
 
@@ -237,7 +253,10 @@ fn edit(path: &Path) -> mlua::Result<()> {
 
 /// Returns a file's name as a user would type it here.
 pub fn typed(path: &Path) -> mlua::Result<String> {
-    nvim::vim_fn("fnamemodify", (path.to_string_lossy().into_owned(), ":."))
+    let whole = path.to_string_lossy().into_owned();
+    let short: String = nvim::vim_fn("fnamemodify", (whole.as_str(), ":."))?;
+    // Neovim would take a folder named `~` for a user's home.
+    Ok(if short.starts_with('~') { whole } else { short })
 }
 
 /// Goes to a row of a file from one of the plugin's windows: in the previous window if possible.
@@ -256,14 +275,10 @@ pub fn visit(path: &Path, row: Option<usize>, in_split: bool) -> mlua::Result<()
 
 /// Goes to a window of the tab page that shows a file, or shows it in the current one.
 fn show_file(path: &Path) -> mlua::Result<()> {
-    let name = path.to_string_lossy().into_owned();
-    let pattern = escaped(&name)?;
-    let buf: i32 = nvim::vim_fn("bufnr", format!("^{pattern}$"))?;
-    let win: i32 = nvim::vim_fn("bufwinid", buf)?;
-    if win > 0 {
-        return window::go_to(win);
+    match showing(path)? {
+        Some(win) => window::go_to(win),
+        None => edit(path),
     }
-    edit(path)
 }
 
 fn jump(row: usize) -> mlua::Result<()> {

@@ -41,6 +41,7 @@ pub fn show(view: WholeView) -> mlua::Result<()> {
     };
     let win = window::split(buf, true, beside, None)?;
     nvim::set_win_option(win, "wrap", is_wrapped)?;
+    window::switch(win, &["scrollbind", "cursorbind"], false)?;
     put(Writing {
         buf,
         text: view.text,

@@ -9,7 +9,7 @@ use nvim_oxi::mlua;
 
 use super::documents::{is_attached, set_known};
 use super::kit::autocmd::{self, Fired, Scope};
-use super::nvim::api;
+use super::kit::buffer;
 use super::state::send;
 use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::Stamp;
@@ -75,7 +75,7 @@ fn ends(fired: Fired) -> mlua::Result<()> {
 /// # Errors
 /// Neovim's error.
 pub fn is_other(buf: i32, target: &str) -> mlua::Result<bool> {
-    let name: String = api("nvim_buf_get_name", buf)?;
+    let name = buffer::name(buf)?;
     let real = |name: &str| acp_edge::paths::resolved(Path::new(name));
     Ok(name != target && real(&name) != real(target))
 }

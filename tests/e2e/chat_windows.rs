@@ -53,6 +53,22 @@ fn a_filetype_autocommand_finds_the_windows_of_the_chat() {
 }
 
 #[test]
+fn the_chats_windows_are_not_bound_to_those_beside_it() {
+    let project = talk::project(&[]).before("set scrollbind cursorbind");
+    let nvim = project.start();
+    open(&nvim);
+    let bound = "return vim.tbl_map(function(win)
+          return { vim.wo[win].scrollbind, vim.wo[win].cursorbind }
+        end, vim.api.nvim_tabpage_list_wins(0))";
+    check_windows(&nvim, &["", "acp-chat", "acp-input"]);
+    assert_eq!(
+        nvim.lua(bound, ()),
+        json!([[true, true], [false, false], [false, false]])
+    );
+    nvim.quit();
+}
+
+#[test]
 fn another_tab_shows_the_same_session() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     talk::talk(&nvim, "hi");

@@ -83,13 +83,17 @@ fn a_listener_added_during_a_turn_gets_the_remaining_events() {
     talk::open(&nvim);
     talk::prompt(&nvim, "hi");
     talk::wait_said(&nvim, "begun");
-    nvim.cmd("autocmd User AcpToolCall let g:heard = get(g:, 'heard', 0) + 1");
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('User', { pattern = 'AcpToolCall', callback = function(ev)
+          _G.heard = ev.data.status
+        end })",
+        (),
+    );
     std::fs::write(nvim.project.root().join("on"), "").unwrap();
     talk::wait_said(&nvim, "completed");
     // The event of the call's start may have fired before or after the listener was added.
-    nvim.wait("the event", || {
-        let heard = nvim.lua("return vim.g.heard", ());
-        heard == 1 || heard == 2
+    nvim.wait("the event of its end", || {
+        nvim.lua("return _G.heard", ()) == "completed"
     });
     nvim.quit();
 }

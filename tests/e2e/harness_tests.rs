@@ -280,6 +280,18 @@ fn a_script_that_fails_fails_the_test() {
 }
 
 #[test]
+fn a_message_after_the_end_of_a_script_fails_the_test() {
+    let nvim = Project::new().agent("late", "").start();
+    let report = "local report = vim.g.acp.agents.late.env.ACP_SCRIPT_REPORT
+        vim.fn.writefile({ ... }, report, 'a')";
+    nvim.lua(report, ["ok"]);
+    nvim.wait_script("late");
+    let late = "mismatch: after the last step: unexpected {}";
+    nvim.lua(report, [late]);
+    check_failure(|| nvim.quit(), &[&format!("late: {late}")]);
+}
+
+#[test]
 fn children_and_their_orphans_are_found() {
     let mut nvim = Project::new().start();
     nvim.lua(

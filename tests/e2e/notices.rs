@@ -26,6 +26,12 @@ fn check(nvim: &Nvim, want: &str) {
     nvim.cmd("messages clear");
 }
 
+/// Waits for the event of the second turn's end: a message would come with it, before the next answer.
+#[track_caller]
+fn wait_cancelled(nvim: &Nvim) {
+    nvim.wait("the end of the turn", || talk::ended(nvim).len() == 2);
+}
+
 #[test]
 fn the_end_of_a_turn_is_announced_unless_its_chat_is_visible() {
     let nvim = start(json!({}), r#"{"say":"Two."}"#);
@@ -33,7 +39,9 @@ fn the_end_of_a_turn_is_announced_unless_its_chat_is_visible() {
     assert_eq!(nvim.messages(), "");
     nvim.cmd("tabnew");
     talk::prompt(&nvim, "two");
-    talk::wait_phase(&nvim, "waiting");
+    nvim.wait("the event", || {
+        talk::count(&nvim, "AcpPermissionRequested") == 1
+    });
     // The question is on the screen, so there is no message.
     nvim.wait_text("rm -r");
     assert_eq!(nvim.messages(), "");
@@ -56,7 +64,7 @@ fn everything_is_announced_while_neovim_has_no_focus() {
     nvim.cmd("doautocmd FocusGained");
     // The user cancelled the turn, so its end needs no message.
     nvim.cmd("Acp cancel");
-    talk::wait_phase(&nvim, "idle");
+    wait_cancelled(&nvim);
     assert_eq!(nvim.messages(), "");
     nvim.quit();
 }
@@ -86,7 +94,7 @@ fn messages_can_be_switched_off() {
     talk::prompt(&nvim, "two");
     talk::wait_phase(&nvim, "waiting");
     nvim.cmd("Acp cancel");
-    talk::wait_phase(&nvim, "idle");
+    wait_cancelled(&nvim);
     assert_eq!(nvim.messages(), "");
     nvim.quit();
 }
@@ -167,6 +175,9 @@ fn the_terminal_rings_and_shows_a_message_while_neovim_has_no_focus() {
     prompt_there(&nvim, "three");
     wait_ended(3);
     nvim.wait("the third turn", || written(&nvim, "Three.") != 0);
+    // A signal would come right after the turn's end, and so before the answer to a key.
+    type_there(&nvim, ":echo 'all ' .. 'told'\r");
+    nvim.wait("the answer", || written(&nvim, "all told") != 0);
     assert_eq!(written(&nvim, "\x1b]9;"), 1);
     end_in_terminal(nvim);
 }

@@ -413,6 +413,24 @@ fn the_command_line_window_is_left_alone() {
 }
 
 #[test]
+fn a_plan_that_ends_behind_the_command_line_window_goes_after_it() {
+    let nvim = begin(
+        |project| project,
+        &[plan(&["> One"]), plan(&["x One"]), json!({ "say": "." })],
+    );
+    check_windows(&nvim, &ALL);
+    nvim.keys("<Esc>:<C-f>");
+    let kind = || nvim.lua("return vim.fn.win_gettype()", ());
+    nvim.wait("the command-line window", || kind() == "command");
+    go_on(&nvim, 1);
+    wait_said(&nvim, "Plan 1/1");
+    nvim.keys(":q<CR>");
+    check_windows(&nvim, &WITHOUT);
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[test]
 fn without_a_panel_the_plan_is_in_the_transcript() {
     let nvim = begin(
         |project| project.config("chat", json!({ "plan": "transcript" })),

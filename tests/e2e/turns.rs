@@ -223,14 +223,17 @@ fn cancelling_holds_the_queued_prompts_until_a_key_sends_them() {
 #[test]
 fn an_error_that_answers_a_cancel_is_a_cancelled_turn() {
     let script = r#"{"expect":"session/prompt","as":"p"}
+{"say":"working"}
 {"expect":"session/cancel"}
 {"reply":"p","error":{"code":-32603,"message":"aborted"}}"#;
     let nvim = Project::new().agent("scripted", script).start();
     open(&nvim);
     talk::prompt(&nvim, "one");
-    wait_phase(&nvim, "running");
+    wait_said(&nvim, "working");
     nvim.cmd("Acp cancel");
     nvim.wait("the end", || ended(&nvim) == ["cancelled"]);
+    // The error would be in the place of this line.
+    wait_said(&nvim, "Cancelled.");
     assert!(!said(&nvim, "aborted"));
     nvim.quit();
 }
@@ -335,11 +338,11 @@ fn user_events_carry_their_data_and_status_is_current_in_them() {
     std::fs::write(nvim.project.root().join("ask"), "").unwrap();
     seen(4);
     nvim.lua("require('acp').permission.answer(1, 'allow_once')", ());
-    seen(5);
-    std::fs::write(nvim.project.root().join("end"), "").unwrap();
     seen(6);
+    std::fs::write(nvim.project.root().join("end"), "").unwrap();
+    seen(7);
     nvim.cmd("Acp stop");
-    seen(8);
+    seen(9);
     let events: Vec<_> = nvim
         .user_events()
         .into_iter()
@@ -359,6 +362,7 @@ fn user_events_carry_their_data_and_status_is_current_in_them() {
         ("AcpTurnStarted", json!({ "session": 1 })),
         ("AcpToolCall", call("pending")),
         ("AcpPermissionRequested", json!({ "session": 1, "id": 1 })),
+        ("AcpToolCall", call("in_progress")),
         (
             "AcpPermissionAnswered",
             json!({ "session": 1, "id": 1, "option": "allow_once" }),
@@ -383,6 +387,7 @@ fn user_events_carry_their_data_and_status_is_current_in_them() {
             ["AcpTurnStarted", "running", "-", 0],
             ["AcpToolCall", "waiting", "-", 1],
             ["AcpPermissionRequested", "waiting", "-", 1],
+            ["AcpToolCall", "running", "-", 0],
             ["AcpPermissionAnswered", "running", "-", 0],
             ["AcpTurnEnded", "idle", "max_tokens", 0],
             ["AcpToolCall", "dead", "max_tokens", 0],

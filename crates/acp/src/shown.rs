@@ -19,7 +19,8 @@ pub struct TerminalNews {
 pub enum News {
     /// It exists (`terminal_info`).
     Info { cwd: Option<String> },
-    /// It has printed this (`terminal_output_delta`).
+    /// It has printed this (`terminal_output_delta`), or an MCP tool reports this progress
+    /// (`mcp_output_delta` of Codex).
     More(String),
     /// It has printed this, or this is its complete output (`terminal_output`): older versions of
     /// one agent send all of it each time.
@@ -50,6 +51,10 @@ pub fn take_terminal_news(patch: &mut ToolCallPatch) -> Vec<TerminalNews> {
         }),
         take(meta, "terminal_output_delta", |fields| {
             Some(News::More(fields["data"].as_str()?.to_owned()))
+        }),
+        take(meta, "mcp_output_delta", |fields| {
+            let line = fields["data"].as_str()?.trim_end_matches('\n');
+            Some(News::More(format!("{line}\n")))
         }),
         take(meta, "terminal_exit", |fields| {
             let number = |value: &Value| value.as_u64().or(value.as_f64().map(|code| code as u64));
@@ -156,6 +161,13 @@ mod tests {
             &[("7", News::More("a".into()))],
             None,
         );
+        for line in ["50 %", "50 %\n"] {
+            check(
+                json!({ "mcp_output_delta": { "data": line } }),
+                &[("call", News::More("50 %\n".into()))],
+                None,
+            );
+        }
         let odd = json!({ "terminal_output": { "terminal_id": "t" }, "terminal_info": true });
         check(odd.clone(), &[], Some(odd));
     }

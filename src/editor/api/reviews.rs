@@ -7,7 +7,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 use crate::editor::guard::function;
 use crate::editor::kit::{buffer, window};
 use crate::editor::notify::notify;
-use crate::editor::nvim::{self, api};
+use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
 use crate::editor::{chats, reviewlist, walk};
 use acp_core::event::{Event, ReviewEvent, ViewEvent};
@@ -62,7 +62,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("review_list", open)?;
     let list = |buf: Option<i32>| {
         let path: Option<String> = match buf {
-            Some(buf) => Some(api("nvim_buf_get_name", buf)?),
+            Some(buf) => Some(buffer::name(buf)?),
             None => None,
         };
         let is_meant = |place: &Path| {
@@ -96,7 +96,7 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
             row: window::row(0)?,
         },
         "file" => Scope::File {
-            path: PathBuf::from(api::<String>("nvim_buf_get_name", 0)?),
+            path: PathBuf::from(buffer::name(0)?),
         },
         "turn" => Scope::Turn {
             session: chats::current(),

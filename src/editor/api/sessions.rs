@@ -65,8 +65,10 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         "close",
         function("close", |session: Option<u32>| {
             let session = meant(session)?;
+            // First: the text of its input enters the history of prompts.
+            let forgotten = chat::forget(session);
             send(Event::Session(SessionEvent::Close { session }));
-            chat::forget(session)
+            forgotten
         })?,
     )?;
     module.set(

@@ -118,6 +118,9 @@ fn buffer(target: &FollowTarget) -> mlua::Result<Result<i32, Outcome>> {
     if let Err(outcome) = check(&target.path, &target.roots) {
         return Ok(Err(outcome));
     }
+    if walk::is_packed(&target.path)? {
+        return Ok(Err(Outcome::NoPlace));
+    }
     if swap::is_there(&acp_edge::paths::resolved(&target.path))? {
         let why = "it has a swap file; open it yourself to decide what to do".to_owned();
         return Ok(Err(Outcome::Refused(why)));

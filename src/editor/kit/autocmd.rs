@@ -32,8 +32,10 @@ impl Fired {
         }
     }
 
+    /// Returns what has matched the pattern; bytes of a path that are not UTF-8 are replaced.
     pub fn matched(&self) -> mlua::Result<String> {
-        self.0.get("match")
+        let matched: mlua::String = self.0.get("match")?;
+        Ok(matched.to_string_lossy())
     }
 }
 

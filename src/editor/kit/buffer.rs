@@ -198,7 +198,8 @@ pub fn recent() -> mlua::Result<Vec<(i32, PathBuf)>> {
     let infos: Vec<Table> = nvim::vim_fn("getbufinfo", listed)?;
     let mut found = Vec::new();
     for info in infos {
-        let (buf, name): (i32, String) = (info.get("bufnr")?, info.get("name")?);
+        let buf: i32 = info.get("bufnr")?;
+        let name = name(buf)?;
         if name.starts_with('/') && nvim::buf_option::<String>(buf, "buftype")?.is_empty() {
             found.push((info.get::<i64>("lastused")?, buf, PathBuf::from(name)));
         }
@@ -210,10 +211,18 @@ pub fn recent() -> mlua::Result<Vec<(i32, PathBuf)>> {
         .collect())
 }
 
+/// Returns the name of a buffer: the path of its file, if it has one. A name that is not UTF-8 counts
+/// as none, since the protocol has no such paths.
+pub fn name(buf: i32) -> mlua::Result<String> {
+    let name: mlua::String = api("nvim_buf_get_name", buf)?;
+    let name = name.to_str().map(|name| (*name).to_owned());
+    Ok(name.unwrap_or_default())
+}
+
 /// Returns the buffer with this name.
 pub fn named(name: &str) -> mlua::Result<Option<i32>> {
     for buf in api::<Vec<i32>>("nvim_list_bufs", ())? {
-        if api::<String>("nvim_buf_get_name", buf)? == name {
+        if self::name(buf)? == name {
             return Ok(Some(buf));
         }
     }

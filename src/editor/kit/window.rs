@@ -87,6 +87,22 @@ pub fn height(win: i32) -> mlua::Result<i64> {
     api("nvim_win_get_height", win)
 }
 
+/// Returns the rows of a window's text: its height without the bar of 'winbar'.
+pub fn text_height(win: i32) -> mlua::Result<i64> {
+    let info: Vec<Table> = nvim::vim_fn("getwininfo", win)?;
+    info.first().map_or(Ok(0), |info| info.get("height"))
+}
+
+/// Returns the rows that lines take in a window.
+pub fn rows_of(win: i32, from: usize, to: usize) -> mlua::Result<i64> {
+    let rows = nvim::table([
+        ("start_row", nvim::value(from)),
+        ("end_row", nvim::value(to.saturating_sub(1))),
+    ])?;
+    let size: Table = api("nvim_win_text_height", (win, rows))?;
+    size.get("all")
+}
+
 /// Returns the lines of the command line.
 pub fn command_lines() -> mlua::Result<i64> {
     nvim::vim()?.get::<Table>("o")?.get("cmdheight")
@@ -133,18 +149,15 @@ pub fn switch(win: i32, options: &[&str], on: bool) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Removes the columns and marks around a window's text.
+/// Options of a window that would hide what is asked in it: folds, and scrolling with the user's windows.
+pub const UNTIED: [&str; 3] = ["foldenable", "scrollbind", "cursorbind"];
+
+/// Removes the columns and marks around a window's text, and its ties to other windows.
 pub fn strip(win: i32) -> mlua::Result<()> {
     // The user's 'foldmethod' may fold any text.
-    let off = [
-        "number",
-        "relativenumber",
-        "cursorline",
-        "list",
-        "spell",
-        "foldenable",
-    ];
+    let off = ["number", "relativenumber", "cursorline", "list", "spell"];
     switch(win, &off, false)?;
+    switch(win, &UNTIED, false)?;
     set(
         win,
         [
@@ -223,26 +236,50 @@ pub fn close_here() -> mlua::Result<()> {
 #[derive(Debug, Clone)]
 pub struct Sizes {
     layout: String,
-    /// The command that |winrestcmd()| returned.
-    command: String,
+    windows: Vec<Size>,
 }
+
+/// A window that is not floating, its width and its height.
+pub type Size = (i32, i64, i64);
 
 impl Sizes {
     /// Returns the sizes of the windows in the current tab page.
     pub fn now() -> mlua::Result<Self> {
         Ok(Self {
             layout: layout()?,
-            command: nvim::vim_fn("winrestcmd", ())?,
+            windows: sizes_in(tab()?)?,
         })
     }
 
     /// Restores the sizes if the windows are arranged as they were.
     pub fn restore(self) -> mlua::Result<()> {
-        match self.layout == layout()? {
-            true => api("nvim_command", self.command),
-            false => Ok(()),
+        if self.layout != layout()? {
+            return Ok(());
+        }
+        // The first pass makes room for the second, as in the command of |winrestcmd()|.
+        set_sizes(&self.windows)?;
+        set_sizes(&self.windows)
+    }
+}
+
+/// Returns the sizes of the windows in a tab page, without floating ones, which may close meanwhile.
+pub fn sizes_in(tab: i32) -> mlua::Result<Vec<Size>> {
+    let mut sizes = Vec::new();
+    for win in all_in(tab)? {
+        if !is_float(win)? {
+            sizes.push((win, width(win)?, height(win)?));
         }
     }
+    Ok(sizes)
+}
+
+/// Gives windows these sizes.
+pub fn set_sizes(sizes: &[Size]) -> mlua::Result<()> {
+    for &(win, width, height) in sizes {
+        api::<()>("nvim_win_set_width", (win, width))?;
+        api::<()>("nvim_win_set_height", (win, height))?;
+    }
+    Ok(())
 }
 
 fn layout() -> mlua::Result<String> {

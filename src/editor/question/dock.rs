@@ -9,12 +9,11 @@ use std::ops::Range;
 
 use nvim_oxi::mlua;
 
-use super::draw::rows_of;
 use super::with;
 use crate::editor::chat;
 use crate::editor::chats::{self, Chat};
 use crate::editor::kit::float::Rect;
-use crate::editor::kit::window;
+use crate::editor::kit::window::{self, rows_of};
 use crate::editor::nvim::{self, api};
 use crate::editor::panel;
 use acp_core::view::dock::{self, Area};

@@ -9,6 +9,7 @@ use super::{
     Kind, buffer, field, form, options, permission, set_keys, shown, step, valid_window, with,
 };
 use crate::editor::kit::float::{self, Frame, Rect, clipped};
+use crate::editor::kit::window::rows_of;
 use crate::editor::kit::{self, window};
 use crate::editor::nvim::{self, api};
 use acp_core::spine::view::{Line, QuestionView};
@@ -106,8 +107,7 @@ fn open(buf: i32, kind: Kind) -> mlua::Result<i32> {
     let win: i32 = api("nvim_open_win", (buf, false, config))?;
     // A command may be a line longer than the window: every row of it must be visible.
     window::switch(win, &["wrap", "linebreak", "smoothscroll"], true)?;
-    // A fold would hide what is asked.
-    window::switch(win, &["foldenable"], false)?;
+    window::switch(win, &window::UNTIED, false)?;
     nvim::set_win_option(win, "cursorline", kind == Kind::Form)?;
     // Else it is scrolled as its buffer was last.
     window::set_row(win, 0)?;
@@ -211,16 +211,6 @@ pub(super) fn scroll_back() -> mlua::Result<()> {
 pub(super) fn skipped_rows(win: i32) -> mlua::Result<i64> {
     let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
     Ok(view.get::<i64>("skipcol")? / window::width(win)?.max(1))
-}
-
-/// Returns the rows that lines take in a window.
-pub(super) fn rows_of(win: i32, from: usize, to: usize) -> mlua::Result<i64> {
-    let rows = nvim::table([
-        ("start_row", nvim::value(from)),
-        ("end_row", nvim::value(to.saturating_sub(1))),
-    ])?;
-    let size: Table = api("nvim_win_text_height", (win, rows))?;
-    size.get("all")
 }
 
 /// Changes the place and the frame of the window, if they differ.

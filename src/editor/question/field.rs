@@ -77,7 +77,8 @@ pub(super) fn edit(number: usize) -> mlua::Result<()> {
     };
     set(Some(Editing { win, ..editing }));
     nvim::set_win_option(win, "winhighlight", "NormalFloat:AcpFormField")?;
-    window::switch(win, &["wrap", "foldenable"], false)?;
+    window::switch(win, &["wrap"], false)?;
+    window::switch(win, &window::UNTIED, false)?;
     if is_secret {
         hide(win)?;
     }

@@ -4,14 +4,13 @@
 //! Invariants: only a transcript that shows its end scrolls, and not while the user is in it; a
 //! second call changes nothing.
 
-use nvim_oxi::mlua::{self, Table};
+use nvim_oxi::mlua;
 
-use super::draw::rows_of;
 use super::{dock, draw, valid_window, with};
+use crate::editor::chat::{self, show_end};
+use crate::editor::chats;
 use crate::editor::kit::window;
-use crate::editor::nvim::{self, api};
-use crate::editor::{chat, chats};
-use acp_core::view::dock::first_of_end;
+use crate::editor::nvim::api;
 
 /// Follows the transcript that the tab page shows: its text has changed.
 pub(crate) fn follow() -> mlua::Result<()> {
@@ -63,33 +62,7 @@ pub(super) fn lower() -> mlua::Result<()> {
         return Ok(());
     };
     match window::is_valid(win)? && chat::following(buf)?.contains(&win) {
-        true => show_end(win, buf, window::height(win)? - 1),
+        true => show_end(win, buf, window::text_height(win)?),
         false => Ok(()),
-    }
-}
-
-/// Scrolls a window so that the last lines of its buffer take at most this many of its upper rows.
-/// A scroll command would change the mode for a moment.
-fn show_end(win: i32, buf: i32, room: i64) -> mlua::Result<()> {
-    let last: usize = api("nvim_buf_line_count", buf)?;
-    let fits = |top| rows_of(win, top - 1, last).map(|rows| rows <= room);
-    let mut top = first_of_end(last, fits)?;
-    // Of a line that is too high, the last rows.
-    let left = room - rows_of(win, top - 1, last)?;
-    let mut skipped = 0;
-    if top > 1 && left > 0 {
-        top -= 1;
-        let above = rows_of(win, top - 1, top)?;
-        skipped = (above - left).max(0) * window::width(win)?;
-    }
-    let view: Table = window::call(win, || nvim::vim_fn("winsaveview", ()))?;
-    let shown = (view.get::<usize>("topline")?, view.get::<i64>("skipcol")?);
-    let wanted = [
-        ("topline", nvim::value(top)),
-        ("skipcol", nvim::value(skipped)),
-    ];
-    match shown == (top, skipped) {
-        true => Ok(()),
-        false => window::set_view(win, nvim::table(wanted)?),
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn show(behind: i32, rect: Rect, lines: &[Line], rows: i64) -> mlua::
         _ => {
             let win: i32 = api("nvim_open_win", (buf, false, config))?;
             window::switch(win, &["wrap", "linebreak"], true)?;
-            window::switch(win, &["foldenable"], false)?;
+            window::switch(win, &window::UNTIED, false)?;
             win
         }
     };

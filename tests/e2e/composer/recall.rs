@@ -8,6 +8,17 @@ fn wait_input(nvim: &Nvim, want: &[&str]) {
     nvim.wait(&format!("the input {want:?}"), || nvim.buf_lines(0) == want);
 }
 
+/// Recalls the last prompt into an empty input. The first `<Up>` may come before the prompts were read.
+#[track_caller]
+fn recalls(nvim: &Nvim, want: &str) {
+    nvim.wait("the last prompt", || {
+        if nvim.buf_lines(0) == [""] {
+            nvim.keys("<Up>");
+        }
+        nvim.buf_lines(0) == [want]
+    });
+}
+
 #[test]
 fn earlier_prompts_and_the_draft_can_be_recalled() {
     let nvim = talk::start(&[r#"{"say":"1"}"#, r#"{"say":"2"}"#]);
@@ -28,6 +39,16 @@ fn earlier_prompts_and_the_draft_can_be_recalled() {
     wait_input(&nvim, &["draft"]);
     nvim.keys("<Up><Up><Up>");
     wait_input(&nvim, &["one!"]);
+    nvim.quit();
+}
+
+#[test]
+fn the_draft_of_a_closed_session_can_be_recalled_in_the_next() {
+    let nvim = talk::start(&[]);
+    nvim.keys("inot yet sent<Esc>");
+    nvim.cmd("Acp close");
+    nvim.keys(":AcpChat<CR>i");
+    recalls(&nvim, "not yet sent");
     nvim.quit();
 }
 
@@ -68,14 +89,8 @@ fn prompts_and_an_unsent_draft_outlive_neovim() {
     let project = nvim.project.clone();
     nvim.quit();
     let nvim = Nvim::start(project);
-    // The first `<Up>` may come before the prompts were read.
-    nvim.keys(":AcpChat<CR>i<Up>");
-    nvim.wait("the earlier draft", || {
-        if nvim.buf_lines(0) == [""] {
-            nvim.keys("<Up>");
-        }
-        nvim.buf_lines(0) == ["two, but not yet"]
-    });
+    nvim.keys(":AcpChat<CR>i");
+    recalls(&nvim, "two, but not yet");
     nvim.keys("<Up>");
     wait_input(&nvim, &["one"]);
     nvim.quit();

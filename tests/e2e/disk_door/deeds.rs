@@ -1,6 +1,7 @@
 //! Files that agents' commands delete, move, format or make executable.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use serde_json::json;
 
@@ -143,6 +144,26 @@ fn a_file_moved_by_git_keeps_its_buffer() {
 }
 
 #[test]
+fn a_file_moved_into_a_folder_named_like_a_home_is_not_taken_for_one_there() {
+    let text: String = (1..=30)
+        .map(|n| format!("local line_{n} = {n}\n"))
+        .collect();
+    let door = Door::of(Project::new(), &text, "mkdir ./~ && mv a.txt ./~/b.txt");
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_name(nvim, "b.txt");
+    let name = nvim.lua("return vim.api.nvim_buf_get_name(0)", ());
+    let real = |path: &Path| path.canonicalize().expect("it is there");
+    let name = Path::new(name.as_str().expect("a name"));
+    assert_eq!(real(name), real(&nvim.project.path("~/b.txt")));
+    check_silent(nvim);
+    nvim.keys("GAx<Esc>");
+    save(nvim, "write");
+    assert!(nvim.project.read("~/b.txt").ends_with("30x\n"));
+    door.nvim.quit();
+}
+
+#[test]
 fn a_change_from_before_a_move_can_be_rejected_with_it() {
     let script = Script::new()
         .writes("a.txt", "one\nTWO\nthree\n")
@@ -185,10 +206,15 @@ fn a_file_moved_over_another_open_one_loses_neither_text() {
     nvim.cmd("buffer a.txt");
     nvim.keys("ggOtyped<Esc>");
     turn(nvim);
+    nvim.wait("both files to be under review", || {
+        nvim.lua("return require('acp').status().review.files", ()) == 2
+    });
+    // The user's line stays; the others are gone with the file, and can be rejected.
+    wait_lines(nvim, &["typed"]);
     check_silent(nvim);
-    assert_eq!(nvim.buf_lines(0)[0], "typed");
     nvim.cmd("buffer b.txt");
-    assert!(nvim.buf_lines(0).contains(&"mine".to_owned()));
+    let both: Vec<&str> = text.lines().chain(["mine"]).collect();
+    wait_lines(nvim, &both);
     door.nvim.quit();
 }
 

@@ -259,6 +259,38 @@ fn a_file_in_utf_16_is_reviewed_as_a_whole() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_buffer_whose_name_is_not_utf_8_is_left_alone() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use crate::files::Script;
+
+    let script = Script::new().writes("a.txt", "TWO\n");
+    let project = Project::new().file("a.txt", "two\n");
+    let nvim = project.agent("agent", &script.done()).start();
+    let odd = OsStr::from_bytes(b"../home/caf\xe9.txt");
+    std::fs::write(nvim.project.path("").join(odd), "odd\n").expect("the file can be written");
+    let edit = "vim.cmd.edit('../home/caf\\xe9.txt')";
+    nvim.lua(edit, ());
+    nvim.cmd("split a.txt");
+    open(&nvim);
+    turn(&nvim);
+    wait_lines(&nvim, &["TWO"]);
+    check_bytes(&nvim, "a.txt", "TWO\n");
+    // The buffer is also read, changed and written while the plugin runs.
+    nvim.cmd("new");
+    nvim.lua(edit, ());
+    nvim.cmd("silent edit!");
+    nvim.keys("Ax<Esc>");
+    wait_lines(&nvim, &["oddx"]);
+    nvim.cmd("silent write");
+    assert_eq!(nvim.lua("return vim.bo.modified", ()), false);
+    assert_eq!(nvim.messages(), "");
+    nvim.quit();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn what_is_read_of_an_encoding_is_what_neovim_reads() {
     use acp_core::text::format::{Encoding, Format};
 

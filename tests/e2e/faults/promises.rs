@@ -80,6 +80,25 @@ fn of_the_user(nvim: &Nvim, cell: Cell) {
     }
 }
 
+/// The other program's line is in the file, the buffer or a hunk, unless the agent, or a reject at
+/// the same moment, has written the file after it.
+#[track_caller]
+fn of_the_other_program(nvim: &Nvim, cell: Cell) {
+    let Cell { work, moment, .. } = cell;
+    let is_last = match moment {
+        Moment::Before => work == Work::Read || work.is_users(),
+        Moment::During => work == Work::Read,
+        Moment::After => true,
+    };
+    if cell.fault != Fault::OtherWriter || !is_last {
+        return;
+    }
+    let places = [on_disk(nvim, OPEN), buffer(nvim), hunks(nvim).to_string()];
+    if !places.iter().any(|text| text.contains(THEIRS)) {
+        nvim.fail("the other program's line is lost");
+    }
+}
+
 /// What holds while the fault stands.
 #[track_caller]
 pub fn of_the_living(run: &Run) {
@@ -133,6 +152,7 @@ pub fn recovered(nvim: &Nvim, cell: Cell) {
 pub fn of_the_end(run: Run) {
     let Run { nvim, cell, .. } = run;
     of_the_user(&nvim, cell);
+    of_the_other_program(&nvim, cell);
     of_the_files(&nvim, cell);
     let mut next = Instant::now();
     let more = cell.work.more_files();

@@ -1,6 +1,8 @@
 //! An agent's edits wait until no key refers to lines of the buffer: each key then strikes the line
 //! that the user saw.
 
+use serde_json::json;
+
 use super::{Script, go_on, start, wait_lines, wait_pause};
 use crate::harness::{Nvim, Project};
 
@@ -9,10 +11,14 @@ const BEFORE: &str = "apple\napricot\nb\nc\nd\n";
 /// Starts a turn that inserts a line at the top of the current buffer when the test continues it.
 #[track_caller]
 fn prompted() -> Nvim {
-    let script = Script::new()
-        .reads("a.txt", BEFORE)
-        .pause("p")
-        .writes("a.txt", &format!("new\n{BEFORE}"));
+    prompted_by(|script| script)
+}
+
+/// Like [`prompted`], with the steps that `more` adds between the pause and the insertion.
+#[track_caller]
+fn prompted_by(more: impl FnOnce(Script) -> Script) -> Nvim {
+    let script = Script::new().reads("a.txt", BEFORE).pause("p");
+    let script = more(script).writes("a.txt", &format!("new\n{BEFORE}"));
     let project = Project::new().file("a.txt", BEFORE);
     let nvim = start(project.agent("agent", &script.done()), "a.txt");
     super::prompt(&nvim);
@@ -107,6 +113,24 @@ fn a_text_typed_into_a_block_is_repeated_in_its_lines() {
     let nvim = prompted();
     nvim.keys("3G<C-v>jI# ");
     write_arrives(&nvim);
+    let lines = ["new", "apple", "apricot", "# b", "# c", "d"];
+    check(nvim, "<Esc>", &lines);
+}
+
+#[test]
+fn a_text_typed_into_a_block_is_repeated_in_its_lines_while_the_chat_scrolls() {
+    let long: String = (1..60).map(|n| format!("line {n}\n\n")).collect();
+    // The fold of the thought leaves the window half empty, until it scrolls.
+    let nvim = prompted_by(|script| {
+        script
+            .step(json!({ "say": long }))
+            .step(json!({ "think": "a\nb\nc" }))
+            .step(json!({ "say": "The end." }))
+    });
+    nvim.keys("3G<C-v>jI# ");
+    write_arrives(&nvim);
+    nvim.wait_text("The end.");
+    assert!(is_held(&nvim), "the end of the block is not waited for");
     let lines = ["new", "apple", "apricot", "# b", "# c", "d"];
     check(nvim, "<Esc>", &lines);
 }

@@ -211,15 +211,30 @@ fn a_file_that_became_read_only_is_not_overwritten() {
     nvim.quit();
 }
 
-#[test]
-fn a_buffer_renamed_to_another_file_does_not_overwrite_it() {
+/// Has the agent write to a buffer that is renamed to an existing file, after the Ex command `init`.
+#[track_caller]
+fn check_renamed(init: &str) -> Nvim {
     let script = Script::new().writes_in_vain("b.txt", "TWO\n", -32603, "E13");
     let project = Project::new().file("a.txt", "two\n").file("b.txt", "b\n");
-    let nvim = start(project.agent("agent", &script.done()), "a.txt");
-    nvim.cmd("file b.txt");
+    let project = project.before(init).agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    // The second time, its name and file are the same before and after.
+    nvim.cmd("file b.txt | file b.txt");
     last_turn(&nvim);
     check_bytes(&nvim, "b.txt", "b\n");
     check_bytes(&nvim, "a.txt", "two\n");
+    nvim
+}
+
+#[test]
+fn a_buffer_renamed_to_another_file_does_not_overwrite_it() {
+    check_renamed("set noconfirm").quit();
+}
+
+#[test]
+fn a_write_to_a_renamed_buffer_asks_nothing_with_the_option_confirm() {
+    let nvim = check_renamed("set confirm");
+    assert_eq!(nvim.lua("return vim.o.confirm", ()), true);
     nvim.quit();
 }
 

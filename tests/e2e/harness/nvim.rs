@@ -1,6 +1,6 @@
 //! One Neovim process: starts it, drives it, waits for it and ends it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::process::{Child, ExitStatus};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,6 +34,8 @@ pub struct Nvim {
     mark: String,
     /// Deadline of the running wait; requests sent during it share it.
     deadline: Cell<Option<Instant>>,
+    /// The scripted agents that have completed their scripts.
+    completed: RefCell<Vec<String>>,
     ended: bool,
 }
 
@@ -62,6 +64,7 @@ impl Nvim {
             client: Client::new(stdin, stdout),
             mark,
             deadline: Cell::new(None),
+            completed: RefCell::default(),
             ended: false,
         };
         nvim.attach();
@@ -289,7 +292,8 @@ impl Nvim {
         });
     }
 
-    /// Waits until a scripted agent has completed its script.
+    /// Waits until a scripted agent has completed its script; [`Nvim::quit`] checks that the client
+    /// has sent nothing more.
     ///
     /// # Panics
     /// When the client deviates from the script.
@@ -303,12 +307,14 @@ impl Nvim {
         if let Some(verdict) = verdict.filter(|verdict| verdict != "ok") {
             self.fail(&format!("{agent}: {verdict}"));
         }
+        self.completed.borrow_mut().push(agent.to_owned());
     }
 }
 
 // Ending.
 impl Nvim {
-    /// Quits, and checks that no process of the test is left.
+    /// Quits, and checks that no process of the test is left, and that no agent got a message after
+    /// its script.
     #[track_caller]
     pub fn quit(mut self) {
         let status = self.end();
@@ -318,6 +324,11 @@ impl Nvim {
         self.wait("all processes to end", || {
             procs::marked(&self.mark).is_empty()
         });
+        for agent in self.completed.take() {
+            if let Some(late) = self.project.late_mismatch(&agent) {
+                self.fail(&format!("{agent}: {late}"));
+            }
+        }
     }
 
     /// Waits until Neovim has quit by itself, and checks that no process of the test is left.

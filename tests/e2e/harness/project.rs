@@ -151,6 +151,12 @@ impl Project {
             .then_some(last)
     }
 
+    /// Returns a scripted agent's report of a message after its last step, if there was one.
+    pub fn late_mismatch(&self, agent: &str) -> Option<String> {
+        let mut lines = self.report(agent).into_iter();
+        lines.find(|line| line.starts_with("mismatch: after the last step"))
+    }
+
     /// Returns the folder that holds the project and everything beside it.
     pub fn root(&self) -> &Path {
         self.root.path()

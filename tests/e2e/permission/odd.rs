@@ -55,10 +55,11 @@ fn every_view_shows_a_name_with_a_line_break() {
     nvim.quit();
 }
 
-/// Starts with a failure in the drawing of a view, and has the agent ask.
-fn start_failing(failure: &str) -> Nvim {
+/// Starts with a failure in the drawing of a view, and has the agent ask; `more` are the steps after
+/// that turn.
+fn start_failing(failure: &str, more: &str) -> Nvim {
     let script = format!(
-        "{{\"expect\":\"session/prompt\",\"as\":\"p\"}}\n{RUN}\n{{\"say\":\"answered\"}}\n{{\"end\":\"p\"}}"
+        "{{\"expect\":\"session/prompt\",\"as\":\"p\"}}\n{RUN}\n{{\"say\":\"answered\"}}\n{{\"end\":\"p\"}}\n{more}"
     );
     let nvim = Project::new()
         .file("a.txt", "one\n")
@@ -83,7 +84,7 @@ fn start_failing(failure: &str) -> Nvim {
 
 #[test]
 fn a_question_that_fails_once_is_drawn_without_highlights() {
-    let nvim = start_failing("drawing the question");
+    let nvim = start_failing("drawing the question", "");
     nvim.wait_text("$ cargo test --all");
     assert_eq!(
         nvim.drawn().groups_of("$ cargo test --all"),
@@ -97,7 +98,7 @@ fn a_question_that_fails_once_is_drawn_without_highlights() {
 
 #[test]
 fn a_question_that_cannot_be_drawn_is_asked_in_a_list() {
-    let nvim = start_failing("drawing the question=2");
+    let nvim = start_failing("drawing the question=2", "");
     let items = "return _G.listed and _G.listed.items";
     nvim.wait("the message", || {
         nvim.messages()
@@ -123,12 +124,24 @@ fn a_question_that_cannot_be_drawn_is_asked_in_a_list() {
 
 #[test]
 fn a_view_that_fails_hides_no_other() {
+    let plans = r#"{"expect":"session/prompt","as":"p2"}
+{"update":{"sessionUpdate":"plan","entries":[{"content":"a step","priority":"high","status":"pending"}]}}
+{"say":"planned"}
+{"end":"p2"}"#;
     for view in ["the chat", "the chat's title", "the plan", "the queue"] {
-        let nvim = start_failing(&format!("drawing {view}"));
+        let nvim = start_failing(&format!("drawing {view}"), plans);
         nvim.wait_text("$ cargo test --all");
+        talk::prompt(&nvim, "and plan");
+        nvim.wait("the queue", || {
+            windows(&nvim).contains(&"acp-queue".to_owned())
+        });
         press(&nvim, "y");
         wait_said(&nvim, "answered");
         wait_said(&nvim, "hi");
+        wait_said(&nvim, "planned");
+        let message = format!("An internal error in drawing {view} was caught");
+        // It comes by way of the core, which may be busy.
+        nvim.wait("the message", || nvim.messages().contains(&message));
         nvim.wait_script("scripted");
         nvim.quit();
     }

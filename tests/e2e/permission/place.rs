@@ -41,6 +41,14 @@ fn check_screen(nvim: &Nvim, text: &str, draft: &str) {
     });
 }
 
+/// Types keys, and returns once the screen shows their effect: what it showed before must not pass
+/// the next check.
+#[track_caller]
+fn type_keys(nvim: &Nvim, keys: &str) {
+    nvim.keys(keys);
+    nvim.drawn();
+}
+
 #[track_caller]
 fn check_place(size: (usize, usize), layout: &str, lines: usize) {
     let nvim = asked_in(size, layout, lines);
@@ -48,7 +56,7 @@ fn check_place(size: (usize, usize), layout: &str, lines: usize) {
     nvim.wait("the window", || is_open(&nvim));
     check_screen(&nvim, WORDS, "my draft");
     let cursor = |keys: &str| {
-        nvim.keys(keys);
+        type_keys(&nvim, keys);
         let line = nvim.lua("return vim.fn.getline('.')", ());
         format!("{} ", line.as_str().unwrap_or_default())
     };
@@ -58,13 +66,13 @@ fn check_place(size: (usize, usize), layout: &str, lines: usize) {
         check_screen(&nvim, line.trim_end(), "my draft");
     }
     nvim.cmd("wincmd b");
-    nvim.keys(":wincmd k<CR>");
-    nvim.keys("gg");
+    type_keys(&nvim, ":wincmd k<CR>");
+    type_keys(&nvim, "gg");
     check_screen(&nvim, "my draft", "my draft");
     // In the window the options stay, however far it is scrolled.
     nvim.cmd("Acp permission");
     for keys in ["<C-f>", "G", "gg", "99j"] {
-        nvim.keys(keys);
+        type_keys(&nvim, keys);
         check_screen(&nvim, "my draft", "my draft");
     }
     nvim.quit();
@@ -95,7 +103,7 @@ fn without_the_chat_all_options_and_the_cursors_line_are_visible() {
         nvim.lua("require('acp').prompt('go')", ());
         nvim.wait("the window", || is_open(&nvim));
         for keys in ["gg", "M", "L", "Lkkk", "8j", "5k", "H", "G", "zt", "zb"] {
-            nvim.keys(keys);
+            type_keys(&nvim, keys);
             let line = nvim.lua("return vim.fn.getline('.')", ());
             check_screen(&nvim, line.as_str().unwrap_or_default(), "");
         }

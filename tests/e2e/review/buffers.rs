@@ -142,6 +142,34 @@ fn a_renamed_buffer_leaves_the_review_with_the_file() {
 }
 
 #[test]
+fn a_file_renamed_with_its_buffer_takes_its_review_along() {
+    // File explorers and language servers rename the file first; some write or read it then.
+    for then in ["", "silent! write!", "silent! write! | edit"] {
+        let project = Project::new().config("log_level", json!("debug"));
+        let nvim = reviewed_in(project, OLD, NEW);
+        wait_window_closed(&nvim);
+        nvim.lua(
+            "local from = vim.api.nvim_buf_get_name(0)
+            local to = vim.fs.dirname(from) .. '/b.txt'
+            assert(vim.uv.fs_rename(from, to))
+            vim.api.nvim_buf_set_name(0, to)
+            vim.cmd(...)",
+            (then,),
+        );
+        let paths = "return vim.tbl_map(function(hunk) return vim.fs.basename(hunk.path) end,
+            require('acp').review.hunks())";
+        nvim.wait("four hunks of the new name", || {
+            nvim.lua(paths, ()) == json!(vec!["b.txt"; 4])
+        });
+        check_review(&nvim);
+        nvim.cmd("Acp reject all");
+        wait_file(&nvim, "b.txt", OLD);
+        assert!(!nvim.project.path("a.txt").exists(), "{then}");
+        nvim.quit();
+    }
+}
+
+#[test]
 fn a_buffer_saved_as_another_file_leaves_the_review_with_the_first() {
     let nvim = reviewed(OLD, NEW);
     nvim.wait_text("4/4");

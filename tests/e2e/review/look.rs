@@ -80,6 +80,16 @@ fn long_removed_lines_wrap_as_the_others_do() {
 }
 
 #[test]
+fn long_removed_lines_wrap_anew_when_another_window_takes_some_of_their_columns() {
+    let old = format!("first\n{}tail\nlast\n", "word ".repeat(16));
+    let nvim = alone("set nomore", &old, "first\nshort\nlast\n");
+    nvim.wait_text("tail");
+    nvim.cmd("topleft vnew");
+    nvim.wait("the end of the removed line", || nvim.drawn().has("tail"));
+    nvim.quit();
+}
+
+#[test]
 fn without_wrap_long_removed_lines_end_at_the_window() {
     let old = format!("first\n{}end\nlast\n", "word 漢字 ".repeat(8));
     let nvim = alone("set nowrap number", &old, "first\nshort\nlast\n");

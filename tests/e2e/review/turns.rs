@@ -35,6 +35,8 @@ fn the_last_turn_is_accepted_or_rejected() {
     let nvim = two_turns();
     nvim.cmd("Acp accept turn");
     wait_hunks(&nvim, json!([[0, ["one"], ["ONE"], "pending"]]));
+    let files = "return require('acp').status().review.files";
+    nvim.wait("the new file to be accepted", || nvim.lua(files, ()) == 1);
     nvim.cmd("Acp reject turn");
     wait_hunks(&nvim, json!([]));
     wait_file(&nvim, "a.txt", "one\ntwo\nTHREE\nfour\n");

@@ -187,6 +187,29 @@ fn a_window_that_shows_the_file_is_used() {
 }
 
 #[test]
+fn a_window_that_shows_a_file_with_braces_in_its_path_is_used() {
+    let script = Script::new()
+        .writes("a.txt", NEW)
+        .writes("{{x}}/b.txt", "b\nB\n");
+    let project = Project::new()
+        .before("set nomore")
+        .file("a.txt", OLD)
+        .file("{{x}}/b.txt", "b\nb\n")
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    last_turn(&nvim);
+    nvim.wait("all hunks", || {
+        nvim.lua("return #require('acp').review.hunks()", ()) == 5
+    });
+    let split = "vim.cmd('topleft split ' .. vim.fn.fnameescape(...))";
+    nvim.lua(split, ("{{x}}/b.txt",));
+    nvim.cmd("wincmd w");
+    check_walk(&nvim, &[("7G:Acp next<CR>", "b.txt", 1)]);
+    assert_eq!(nvim.lua("return vim.fn.winnr()", ()), 1);
+    nvim.quit();
+}
+
+#[test]
 fn a_hunk_in_a_closed_fold_is_opened() {
     let lines: Vec<String> = (1..=30).map(|n| format!("line {n}")).collect();
     let old = lines.join("\n") + "\n";

@@ -105,3 +105,24 @@ fn closing_the_list_restores_the_sizes_of_the_other_windows() {
     }
     nvim.quit();
 }
+
+#[test]
+fn a_float_that_closes_while_the_list_is_open_squeezes_no_window() {
+    let nvim = changed(small());
+    let sizes = || nvim.lua("return vim.fn.winrestcmd()", ());
+    let count = || nvim.lua("return #vim.api.nvim_list_wins()", ());
+    let before = (sizes(), count());
+    nvim.lua(
+        "float = vim.api.nvim_open_win(0, false,
+            { relative = 'editor', row = 1, col = 1, width = 9, height = 2 })",
+        (),
+    );
+    nvim.cmd("Acp review");
+    nvim.wait_text("Review · 3 files");
+    nvim.lua("vim.api.nvim_win_close(float, true)", ());
+    nvim.cmd("close");
+    // It closes as the sizes are restored.
+    nvim.wait("the preview to close", || count() == before.1);
+    assert_eq!(sizes(), before.0);
+    nvim.quit();
+}

@@ -191,6 +191,18 @@ fn a_plan_with_an_id_is_read_and_removed() {
 }
 
 #[test]
+fn a_sub_agents_plan_does_not_replace_the_agents() {
+    let check_of = |parent: &str, want: Update| {
+        let json = format!(
+            r#"{{"sessionUpdate":"plan","entries":[],"_meta":{{"claudeCode":{{"parentToolUseId":{parent}}}}}}}"#
+        );
+        check(&json, want);
+    };
+    check_of(r#""task""#, Update::Info { title: None });
+    check_of("null", Update::Plan(Vec::new()));
+}
+
+#[test]
 fn a_plan_keeps_every_entry() {
     let entry = |text: &str, priority, status| PlanEntry {
         text: text.to_owned(),
@@ -247,6 +259,27 @@ fn mode_options_and_title_are_read() {
         r#"{"sessionUpdate":"current_mode_update","currentModeId":"plan"}"#,
         Update::Mode("plan".to_owned()),
     );
+    let gemini =
+        |text: &str| format!(r#"{{"sessionUpdate":"agent_message_chunk","content":"{text}"}}"#);
+    check(
+        &gemini("[MODE_UPDATE] yolo"),
+        Update::Mode("yolo".to_owned()),
+    );
+    for said in [
+        "[MODE_UPDATE] is text",
+        "[MODE_UPDATE] ",
+        "the [MODE_UPDATE] yolo",
+    ] {
+        check(
+            &gemini(said),
+            Update::Chunk {
+                role: Role::Agent,
+                message: None,
+                parent: None,
+                content: text(said),
+            },
+        );
+    }
     check_options(r#"[{"id":"a","currentValue":"x"},{"type":"new"}]"#, &["a"]);
     check_options("[]", &[]);
     check_unknown(

@@ -1,5 +1,6 @@
 //! A session, its turn, and its phase.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,9 +18,9 @@ use crate::conversation::usage::Usage;
 use crate::questions::permission::Decision;
 use crate::spine::effect::Level;
 use crate::spine::event::{AgentSpec, Origin, Prompt};
-use crate::spine::ids::AgentKey;
+use crate::spine::ids::{AgentKey, QuestionId};
 use crate::workspace::Folders;
-use acp::{self, CompactionPatch, Role, SessionId, Severity, ToolStatus, Update};
+use acp::{self, CompactionPatch, Role, SessionId, Severity, ToolCallId, ToolStatus, Update};
 
 /// The maximum length of a session's title, in characters: it is published with each snapshot.
 const TITLE: usize = 500;
@@ -40,6 +41,8 @@ pub struct Session {
     pub(super) reach: Reach,
     pub(super) opening: Opening,
     pub(super) transcript: Transcript,
+    /// The entries of open questions about calls whose id names another call by now.
+    pub(super) apart: BTreeMap<QuestionId, usize>,
     pub(super) history: Keeping,
     pub(super) turn: Option<Turn>,
     /// Prompts that wait for the session to be ready or for the turn to end.
@@ -133,6 +136,7 @@ impl Session {
             login: Login::default(),
             reach,
             transcript: Transcript::default(),
+            apart: BTreeMap::new(),
             history: Keeping::default(),
             turn: None,
             queue: Queue::default(),
@@ -331,16 +335,32 @@ impl Session {
         }
     }
 
+    /// Lets the next message about a tool call begin a new entry, because its agent reuses the id.
+    /// The open question about the call so far, if any, stays with its entry.
+    pub(crate) fn begin_anew(&mut self, tool: &ToolCallId, open: Option<QuestionId>) {
+        let entry = self.transcript.begin_anew(tool);
+        self.apart.extend(open.zip(entry));
+    }
+
     /// Shows and records the decision about a permission.
     pub(crate) fn decided(&mut self, decision: Decision) {
+        let apart = self.apart.remove(&decision.id);
+        let entry = match decision.is_apart {
+            true => apart,
+            false => self.transcript.entry_of(&decision.tool),
+        };
         let known = self.transcript.find_tool(&decision.tool);
         let tool = known.map_or(decision.tool, |known| known.id.clone());
         if let Some(told) = decision.told {
             let text = told.text(known);
             self.transcript.notice(Level::Info, text);
         }
-        if decision.is_allowed == Some(false) && !decision.is_apart {
-            self.transcript.decide_tool(&tool, ToolStatus::Rejected);
+        let to = decision.is_allowed.map(|is_allowed| match is_allowed {
+            true => ToolStatus::InProgress,
+            false => ToolStatus::Rejected,
+        });
+        if let Some((entry, to)) = entry.zip(to) {
+            self.transcript.decide_tool(entry, to);
         }
         if let (Some(true), Some(mode)) = (decision.is_allowed, &decision.option) {
             self.options.allowed(mode);

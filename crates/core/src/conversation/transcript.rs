@@ -185,7 +185,7 @@ impl Transcript {
             (Some(Entry::User(message)), Role::User)
             | (Some(Entry::Agent(message)), Role::Agent)
             | (Some(Entry::Thought(message)), Role::Thought)
-                if !message.whole && (id.is_none() || message.id == id) =>
+                if !message.whole && message.id == id =>
             {
                 Some(message)
             }
@@ -334,6 +334,9 @@ mod tests {
         transcript.chunk(Role::Agent, None, None, &text("c"));
         transcript.chunk(Role::Agent, Some("m2".into()), None, &text("d"));
         assert_eq!(transcript.entries().len(), 4);
+        // A chunk without an id does not continue a message that has one.
+        transcript.chunk(Role::Agent, None, None, &text("e"));
+        assert_eq!(transcript.entries().len(), 5);
     }
 
     #[test]

@@ -173,6 +173,10 @@ impl Model {
         self.terminals.forget_session(key, fx);
         self.questions.forget_session(key);
         self.tools.forget_tools(key, fx);
+        let session = self.conversation.session(key);
+        for queued in session.map_or(Vec::new(), |session| session.queue().infos()) {
+            self.conversation.remember(key, &queued.text, fx);
+        }
         let Some(mut session) = self.conversation.remove_session(key) else {
             return;
         };

@@ -67,10 +67,30 @@ impl Model {
             is_titled || !known.is_open()
         };
         let is_other = is_repeated && (has_content || patch.raw_input.is_some());
-        let is_other = is_other && known.is_some_and(is_new);
+        // The agent may not know yet that the user has cancelled the call.
+        let is_cut = |known: &ToolCall| known.status == ToolStatus::Cancelled;
+        let is_cut = state.is_cancelled() && known.is_some_and(is_cut);
+        let is_other = is_other && !is_cut && known.is_some_and(is_new);
+        // A question that is not apart shows the call of the transcript.
+        let is_shared = |open: &Permission| open.call(None).is_none();
+        let open = self
+            .questions
+            .about(key, &tool)
+            .find(|open| open.permission().is_some_and(is_shared))
+            .map(|open| open.id);
         // Two open questions are about two calls, even if they share an id; so is a question after
         // the call's end.
-        if self.questions.set_apart(key, &tool, known) || is_other {
+        let has_ended = known.is_some_and(|known| !known.is_open());
+        if self.questions.set_apart(key, &tool, known) || is_other && has_ended {
+            if let Some(known) = known {
+                patch.title.get_or_insert_with(|| known.title.clone());
+                patch.kind.get_or_insert_with(|| known.kind.clone());
+            }
+            let parent = state.transcript().find_parent(&tool);
+            let parent = parent.map(|parent| parent.id.clone());
+            patch.parent = patch.parent.take().or(parent);
+            state.begin_anew(&tool, open);
+        } else if is_other {
             state.transcript_mut().forget_content(&tool);
         }
         self.workspace.tool_named(key, &patch);
@@ -78,9 +98,10 @@ impl Model {
         let Some(state) = self.conversation.session_mut(key) else {
             return;
         };
-        state
-            .transcript_mut()
-            .decide_tool(&tool, ToolStatus::Pending);
+        if let Some(entry) = state.transcript().entry_of(&tool) {
+            let transcript = state.transcript_mut();
+            transcript.decide_tool(entry, ToolStatus::Pending);
+        }
         state.speaks();
         if is_leaving || state.is_cancelled() {
             state.transcript_mut().cancel_tools();

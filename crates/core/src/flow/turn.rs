@@ -8,6 +8,7 @@ use crate::conversation::agent::Call;
 use crate::conversation::queue::When;
 use crate::conversation::session::{Phase, Session};
 use crate::model::Model;
+use crate::questions::Question;
 use crate::spine::cx::{Effects, emit, notify};
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
 use crate::spine::event::Prompt;
@@ -16,7 +17,7 @@ use crate::spine::pending::{Token, reply};
 use crate::tools;
 use crate::workspace::window;
 use acp::client::{self, PromptBlock};
-use acp::{RpcError, SessionId, StopReason, ToolCallId, Update, rpc};
+use acp::{Content, Role, RpcError, SessionId, StopReason, ToolCallId, Update, rpc};
 
 /// The end of a turn.
 #[derive(Debug)]
@@ -174,6 +175,8 @@ impl Model {
     }
 
     fn cancel_turn(&mut self, key: SessionKey, had_uses: bool, fx: &mut Effects) {
+        let is_its = |question: &Question| question.session == key;
+        let had_questions = self.questions.iter().any(is_its);
         self.cancel_questions(key, fx);
         let mut of_subagents = self.conversation.subagent_cancels(key);
         let Some(session) = self.conversation.session_mut(key) else {
@@ -181,11 +184,12 @@ impl Model {
         };
         let served = session.agent().zip(session.id().cloned());
         let Some((agent, id)) = served.filter(|_| session.is_in_turn()) else {
-            if !of_subagents.is_empty() {
+            let had_work = had_questions || !of_subagents.is_empty();
+            if had_work {
                 session.transcript_mut().cancel_tools();
-                return fx.append(&mut of_subagents);
             }
-            if !self.conversation.cancel_login(key, fx) && !had_uses {
+            fx.append(&mut of_subagents);
+            if !self.conversation.cancel_login(key, fx) && !had_uses && !had_work {
                 fx.push(notify(Level::Info, "Nothing is running in this chat."));
             }
             return;
@@ -358,14 +362,15 @@ impl Model {
         let Some(update) = session.hold(update) else {
             return;
         };
-        let is_output = matches!(
-            update,
-            Update::Chunk { .. }
-                | Update::ToolCall(_)
-                | Update::Plan(_)
-                | Update::Compaction(_)
-                | Update::Unknown { .. }
-        );
+        let is_output = match &update {
+            // Some agents echo the prompt.
+            Update::Chunk { role, content, .. } => *role != Role::User && !is_blank(content),
+            Update::ToolCall(_)
+            | Update::Plan(_)
+            | Update::Compaction(_)
+            | Update::Unknown { .. } => true,
+            _ => false,
+        };
         if is_output {
             session.writes(match &update {
                 Update::Chunk { message, .. } => message.as_deref(),
@@ -409,6 +414,10 @@ impl TurnEnd {
             TurnEnd::AgentExited => "agent_exited",
         }
     }
+}
+
+fn is_blank(content: &Content) -> bool {
+    matches!(content, Content::Text(text) if text.trim().is_empty())
 }
 
 /// Returns the notice for a stop reason; a normal end needs none unless the agent sent no output.

@@ -85,7 +85,7 @@ pub fn output_lines(tool: &ToolCall, most: usize) -> (Vec<Line>, usize) {
     };
     match output(raw) {
         _ if tool.content.iter().any(is_diff) => nothing,
-        Some(text) if is_in_content(tool, &text) => nothing,
+        Some(text) if is_in_content(tool, &text) || is_preview_in_content(tool, raw) => nothing,
         Some(text) if is_data(&text) && tool.content.iter().any(is_media) => nothing,
         Some(text) => {
             let plain_text = without_codes(&text);
@@ -121,15 +121,36 @@ fn is_in_content(tool: &ToolCall, text: &str) -> bool {
     })
 }
 
+/// Returns whether the content contains the text that OpenCode sends beside the output of a read,
+/// which frames and numbers its lines.
+fn is_preview_in_content(tool: &ToolCall, raw: &Value) -> bool {
+    let metadata = &raw["metadata"];
+    let previews = [&metadata["display"]["text"], &metadata["preview"]];
+    let preview = previews.into_iter().find_map(Value::as_str);
+    let preview = preview.unwrap_or_default().trim();
+    let is_in = |item: &ToolContent| match item {
+        ToolContent::Content(Content::Text(text)) => text.contains(preview),
+        _ => false,
+    };
+    !preview.is_empty() && tool.content.iter().any(is_in)
+}
+
+/// Returns the line with the exit code of a failed command that OpenCode reports as completed.
+pub fn exit_line(tool: &ToolCall) -> Option<Line> {
+    let code = tool.raw_output.as_ref()?["metadata"]["exit"].as_i64()?;
+    (code != 0).then(|| whole(format!("exit code {code}"), "AcpToolFailed"))
+}
+
 /// Returns the text of a tool's output, from the shapes used by known agents.
 pub fn output(raw: &Value) -> Option<Cow<'_, str>> {
     match raw {
-        Value::String(text) => Some(text.into()),
+        Value::String(text) => Some(of_json(text).map_or(text.into(), Cow::Owned)),
         Value::Object(fields) => OUTPUTS
             .iter()
             .filter_map(|name| fields.get(*name)?.as_str())
             .find(|text| !text.is_empty())
             .map(Cow::from)
+            .or_else(|| of_error(fields))
             .or_else(|| of_mcp(fields)),
         Value::Array(items) if !items.is_empty() => {
             let texts: Option<Vec<_>> = items.iter().map(output).collect();
@@ -137,6 +158,23 @@ pub fn output(raw: &Value) -> Option<Cow<'_, str>> {
         }
         _ => None,
     }
+}
+
+/// Returns the output in a text that is the JSON of a result, as Cline replays it.
+fn of_json(text: &str) -> Option<String> {
+    if !(text.starts_with('{') && text.ends_with('}')) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    let is_result = value.get("query").is_some() && value.get("result").is_some();
+    let text = output(&value).filter(|_| is_result);
+    text.map(Cow::into_owned)
+}
+
+/// Returns the error that Cline sends beside an empty result.
+fn of_error(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {
+    let error = fields.get("error")?.as_str()?;
+    (!error.is_empty()).then(|| error.into())
 }
 
 /// Returns the text of an MCP server's answer as Codex reports it: `{ result: { content }, error }`.
@@ -287,7 +325,8 @@ mod tests {
         });
         let command = command(tool).map(|command| format!("$ {command}"));
         let lines = [input_lines(tool, None), output_lines(tool, 100).0].concat();
-        let lines = lines.into_iter().map(|line| line.text.into());
+        let lines = lines.into_iter().chain(exit_line(tool));
+        let lines = lines.map(|line| line.text.into());
         let shown: Vec<String> = command.into_iter().chain(lines).collect();
         assert_eq!(shown, want);
     }
@@ -465,5 +504,54 @@ mod tests {
             None,
             &["no such thing"],
         );
+    }
+
+    #[test]
+    fn a_read_of_opencode_is_shown_once() {
+        let output = |text: &str| {
+            json!({
+                "output": "<path>/p/a</path>\n<content>\n1: one\n2: two\n</content>",
+                "metadata": { "preview": "one", "display": { "text": text } },
+            })
+        };
+        let framed = [
+            "<path>/p/a</path>",
+            "<content>",
+            "1: one",
+            "2: two",
+            "</content>",
+        ];
+        check(Value::Null, output("one\ntwo"), Some("one\ntwo"), &[]);
+        check(Value::Null, output("one\ntwo"), Some("one"), &framed);
+        check(Value::Null, output(""), Some("one"), &framed);
+        let short = json!({ "output": "<path>", "metadata": { "preview": "one" } });
+        check(Value::Null, short.clone(), Some("one\ntwo"), &[]);
+        check(Value::Null, short, None, &["<path>"]);
+    }
+
+    #[test]
+    fn a_failed_command_that_is_completed_has_its_exit_code() {
+        let output = |exit: Value| json!({ "output": "ran\n", "metadata": { "exit": exit } });
+        check(Value::Null, output(json!(3)), Some("ran"), &["exit code 3"]);
+        check(Value::Null, output(json!(1)), None, &["ran", "exit code 1"]);
+        for fine in [json!(0), Value::Null] {
+            check(Value::Null, output(fine), None, &["ran"]);
+        }
+    }
+
+    #[test]
+    fn results_of_cline_are_read_in_any_wrapping() {
+        let failed = json!({ "query": "ls", "result": "", "error": "aborted", "success": false });
+        check(Value::Null, json!([failed]), None, &["aborted"]);
+        check(Value::Null, json!(failed.to_string()), None, &["aborted"]);
+        let done = json!({ "query": "a", "result": "1 | one\n2 | two", "success": true });
+        check(
+            Value::Null,
+            json!(done.to_string()),
+            None,
+            &["1 | one", "2 | two"],
+        );
+        let printed = r#"{"result":"x","more":1}"#;
+        check(Value::Null, json!(printed), None, &[printed]);
     }
 }

@@ -99,7 +99,7 @@ impl ToolCall {
         }
     }
 
-    /// Clears the content, because the id is reused for another call.
+    /// Clears the content, because the agent asks about something else.
     pub(crate) fn forget_content(&mut self) {
         self.content.clear();
         self.texts.set(&[]);

@@ -98,6 +98,7 @@ pub fn body(tool: &ToolCall, cwd: &Path) -> Vec<Line> {
     }
     lines.extend(other_terminals(tool));
     lines.extend(rawview::output_lines(tool, usize::MAX).0);
+    lines.extend(rawview::exit_line(tool));
     lines
 }
 
@@ -121,6 +122,7 @@ fn shown_body(tool: &ToolCall, look: &Look<'_>) -> Vec<Line> {
     if left > 0 {
         lines.push(rawview::more_line(left, look.whole(Piece::Output)));
     }
+    lines.extend(rawview::exit_line(tool));
     lines.extend(other_places(tool, look));
     lines
 }

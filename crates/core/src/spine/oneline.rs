@@ -69,10 +69,18 @@ impl OneLine {
     fn put(&mut self, c: char, next: Option<char>) -> bool {
         let is_shown = |c: char| !c.is_control() && !is_hidden(c);
         let is_foreign = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && is_shown(c));
+        let before = self.0.chars().next_back();
         let is_special = match c {
             '\t' => false,
             // Part of scripts and emoji, where they stand between characters of those.
-            '\u{200c}' | '\u{200d}' => !is_foreign(self.0.chars().next_back()) || !is_foreign(next),
+            '\u{200c}' | '\u{200d}' => {
+                !is_foreign(before) || !is_foreign(next.filter(|c| !is_selector(*c)))
+            }
+            // Part of those behind one of their characters, and of a keycap.
+            c if is_selector(c) => match before {
+                Some('0'..='9' | '#' | '*') => next != Some('\u{20e3}'),
+                before => !is_foreign(before.filter(|c| !is_selector(*c))),
+            },
             c => !is_shown(c),
         };
         match c {
@@ -115,9 +123,14 @@ fn is_hidden(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Returns whether a character selects a variant of the one before it, and has no width.
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}')
+}
+
 /// Returns whether a text can have a character to spell: a quick look at its bytes.
 fn may_be_special(text: &str) -> bool {
-    // Control characters, and the first bytes of those of `is_hidden`.
+    // Control characters, and the first bytes of those of `is_hidden` and `is_selector`.
     let is_first = |byte: u8| matches!(byte, 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3);
     text.bytes()
         .any(|byte| byte < b' ' && byte != b'\t' || byte == 0x7f || is_first(byte))
@@ -184,6 +197,11 @@ mod tests {
         // Joiners join characters that are shown.
         check("é\u{200d}\u{200d}é", "é<200d><200d>é");
         check("é\u{200c}\u{200b}\u{200c}\u{9b}", "é<200c><200b><200c><9b>");
+        // Selectors select a variant of a character that may have one.
+        check("Makefile\u{fe0f}", "Makefile<fe0f>");
+        check("\u{fe0e}a1\u{fe0f} \u{fe00}", "<fe0e>a1<fe0f> <fe00>");
+        check("é\u{fe0f}\u{fe0f}", "é\u{fe0f}<fe0f>");
+        check("é\u{200d}\u{fe0f}", "é<200d><fe0f>");
     }
 
     #[test]
@@ -226,6 +244,14 @@ mod tests {
             for span in spans {
                 prop_assert!(line.get(span.start as usize..span.end as usize).is_some());
             }
+        }
+
+        #[test]
+        fn joiners_and_selectors_hide_nothing(text in "[a1é\u{fe0f}\u{200d}\u{20e3}]{0,8}") {
+            let line = OneLine::new(text);
+            let is_hidden = line.contains("a\u{fe0f}") || line.contains("\u{fe0f}\u{fe0f}");
+            prop_assert!(!is_hidden);
+            prop_assert_eq!(OneLine::new(line.as_str()), &*line);
         }
     }
 }

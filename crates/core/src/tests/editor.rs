@@ -322,6 +322,14 @@ impl Editor {
         }
     }
 
+    /// Gives a buffer the new name of its file, which was moved there.
+    pub fn renames(&mut self, buf: BufId, path: &str, disk: &Disk, out: &mut Vec<Event>) {
+        if let Some(buffer) = self.buffers.get_mut(&buf) {
+            buffer.path = path.into();
+            out.push(attached(buf, buffer, disk));
+        }
+    }
+
     /// Carries out `EditorEffect::Moved`.
     pub fn moved(&mut self, buf: BufId, path: PathBuf) {
         if let Some(buffer) = self.buffers.get_mut(&buf) {

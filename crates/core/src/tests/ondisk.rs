@@ -466,6 +466,50 @@ fn writing_both_ways_gives_one_set_of_hunks() {
 }
 
 #[test]
+fn an_agent_that_writes_both_ways_removes_no_unsaved_line() {
+    // The report of its own write comes after the answer of the first, or before a second one.
+    for is_told in [true, false] {
+        let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+        types(&mut w, 3, 0, &["mine"]);
+        writes(&mut w, "1", "a\nB\nc\n");
+        assert_eq!(disk(&w).as_deref(), Some("a\nB\nc\nmine\n"));
+        if !is_told {
+            w.holds(Part::Watcher);
+        }
+        shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+        if !is_told {
+            writes(&mut w, "2", "a\nB\nC\n");
+            w.goes_on();
+        }
+        let third = if is_told { "c" } else { "C" };
+        assert_eq!(w.buffer(F), format!("a\nB\n{third}\nmine\n"), "{is_told}");
+        decide(&mut w, ReviewAction::Accept);
+        assert_eq!(w.buffer(F), format!("a\nB\n{third}\nmine\n"), "{is_told}");
+    }
+}
+
+#[test]
+fn an_agent_that_removes_what_the_user_has_saved_since_is_reviewed() {
+    for is_saved in [true, false] {
+        let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
+        types(&mut w, 3, 0, &["mine"]);
+        writes(&mut w, "1", "a\nB\nc\n");
+        match is_saved {
+            true => saves(&mut w),
+            // In another turn the agent knows these lines.
+            false => {
+                w.ends_turn("end_turn");
+                w.prompts("go on");
+            }
+        }
+        shell(&mut w, |disk| disk.put(F, "a\nB\nc\n"));
+        assert_eq!(w.buffer(F), "a\nB\nc\n");
+        decide(&mut w, ReviewAction::Reject);
+        assert_eq!(w.buffer(F), "a\nb\nc\nmine\n");
+    }
+}
+
+#[test]
 fn a_file_opened_before_its_change_is_reported_shows_hunks() {
     let mut w = running(Place::Disk, Some("a\nb\nc\n"));
     w.holds(Part::Watcher);
@@ -752,7 +796,16 @@ fn a_write_of_which_the_host_keeps_no_copy_is_under_review() {
 #[test]
 fn what_git_obeys_and_what_hides_files_is_reported_once_a_turn() {
     let mut w = running(Place::Disk, None);
-    for name in ["config", "hooks/pre-commit", "info/exclude", "index"] {
+    let names = [
+        "commondir",
+        "config",
+        "config.worktree",
+        "hooks/pre-commit",
+        "info/attributes",
+        "info/exclude",
+        "index",
+    ];
+    for name in names {
         for text in ["1", "2"] {
             shell(&mut w, |disk| disk.put(&format!("/p/.git/{name}"), text));
         }
@@ -760,7 +813,10 @@ fn what_git_obeys_and_what_hides_files_is_reported_once_a_turn() {
     shell(&mut w, |disk| disk.put("/p/d/.gitignore", "*"));
     let chat = w.chat();
     let lines = [
+        "The agent changed /p/.git/commondir: it tells git where its config and hooks are.",
         "The agent changed /p/.git/config: git obeys it with the next command.",
+        "The agent changed /p/.git/config.worktree: git obeys it with the next command.",
+        "The agent changed /p/.git/info/attributes: git obeys it with the next command.",
         "The agent changed /p/.git/hooks/pre-commit: git runs it with a later command.",
         "The agent changed /p/.git/info/exclude: new files that it hides are not in the review.",
         "The agent changed /p/d/.gitignore: new files that it hides are not in the review.",

@@ -6,6 +6,7 @@ use super::world::{A1, Part, S1, World};
 use crate::conversation::session::Phase;
 use crate::event::{Event, SessionEvent};
 use crate::questions::Answer;
+use crate::spine::history::KeptEntry;
 use crate::spine::ids::{QuestionId, SessionKey};
 
 fn question(tool: &Value) -> Value {
@@ -86,6 +87,12 @@ fn a_question_names_the_sub_agent_that_asks() {
     assert_eq!(shown(&w).0, ["tool  Run one"]);
     choose(&mut w, 1, "yes");
     assert_eq!(shown(&w).0, ["sub-agent  Run one", "tool  Run a"]);
+    choose(&mut w, 2, "yes");
+    // A question that reuses the id is about another call of the same sub-agent.
+    let other = json!({ "toolCallId": "a", "title": "Build", "rawInput": { "command": "make" } });
+    w.asks("2", "session/request_permission", &question(&other));
+    let want = ["sub-agent  Run one", "tool  Build", "$ make"];
+    assert_eq!(shown(&w).0, want);
 }
 
 #[test]
@@ -283,6 +290,73 @@ fn two_questions_with_one_id_show_their_own_content() {
     choose(&mut w, 1, "yes");
     assert_eq!(shown(&w).0, ["tool  two!", "two!"]);
     choose(&mut w, 2, "yes");
+}
+
+#[test]
+fn a_question_that_reuses_an_id_has_its_own_entry() {
+    let call = |text: &str| {
+        json!({
+            "toolCallId": "same", "title": format!("Do {text}"),
+            "content": [{ "type": "content", "content": { "type": "text", "text": text } }],
+        })
+    };
+    let done = json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "same", "status": "completed",
+    });
+    let check = |w: &World, entries: [&str; 2]| {
+        let chat = w.chat();
+        assert!(entries.iter().all(|it| chat.contains(*it)), "{chat}");
+    };
+    // The first call has ended.
+    let mut w = asked(&[call("one")]);
+    choose(&mut w, 1, "yes");
+    w.updates(done.clone());
+    w.asks("1", "session/request_permission", &question(&call("two")));
+    choose(&mut w, 2, "no");
+    check(&w, ["Do one  completed\n  one", "Do two  rejected\n  two"]);
+    w.ends_turn("end_turn");
+    let past = w.records.past(S1).unwrap();
+    let is_tool = |entry: &KeptEntry| matches!(entry, KeptEntry::Tool(_));
+    let tools = past.entries.values().filter(|(_, entry)| is_tool(entry));
+    assert_eq!(tools.count(), 2);
+    // Both questions are open; an update is about the newer call.
+    let mut w = asked(&[call("one"), call("two")]);
+    choose(&mut w, 1, "no");
+    w.updates(done);
+    choose(&mut w, 2, "yes");
+    check(&w, ["Do one  rejected\n  one", "Do two  completed\n  two"]);
+}
+
+#[test]
+fn a_cancel_outside_a_turn_dismisses_a_question_with_its_call() {
+    let mut w = World::ready();
+    w.asks("1", "session/request_permission", &question(&tool("a")));
+    w.skip();
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    w.saw(&[
+        &format!("a1 <- answer 1 {CANCELLED}"),
+        "permission 1 of 1 answered: -",
+    ]);
+    assert!(w.chat().contains("Run a  cancelled"), "{}", w.chat());
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    w.saw(&["Info: Nothing is running in this chat."]);
+}
+
+#[test]
+fn an_allowed_call_is_in_progress_until_its_agent_reports_more() {
+    let mut w = asked(&[tool("a")]);
+    choose(&mut w, 1, "yes");
+    assert!(w.chat().contains("Run a  in progress"), "{}", w.chat());
+    // A call that has ended stays so.
+    let mut w = asked(&[]);
+    let mut call = tool("a");
+    call["sessionUpdate"] = json!("tool_call");
+    call["status"] = json!("completed");
+    w.updates(call);
+    let about = json!({ "toolCallId": "a" });
+    w.asks("0", "session/request_permission", &question(&about));
+    choose(&mut w, 1, "yes");
+    assert!(w.chat().contains("Run a  completed"), "{}", w.chat());
 }
 
 #[test]
@@ -518,7 +592,7 @@ fn a_patch_of_more_files_than_the_diffs_is_shown() {
     assert!(names(
         json!({ "patch": "+++ /p/f\n@@ -1 +1 @@\n+++ /p/g\n" })
     ));
-    assert!(!names(json!({ "patch": "+++ /p/f\n@@ -1 +1 @@\n+/p/g\n" })));
+    assert!(names(json!({ "patch": "+++ /p/f\n@@ -1 +1 @@\n+/p/g\n" })));
 }
 
 #[test]

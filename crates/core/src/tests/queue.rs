@@ -1,5 +1,7 @@
 //! Queued prompts are shown, edited, sent before others, and survive the end of the agent.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::agent::Life;
@@ -267,4 +269,9 @@ fn closing_a_session_reports_unsent_prompts() {
     let mut w = busy(&["a", "b\nc"]);
     w.happens(Event::Session(SessionEvent::Close { session: S1 }));
     assert!(w.was_told("Warn: Closed with the session, and not sent: a; b … +1 line"));
+    // They can be recalled in the input.
+    assert_eq!(w.records.prompts, ["a", "b\nc"]);
+    let known = w.model.conversation.prompts_in(Path::new("/p"));
+    let known: Vec<&str> = known.iter().map(|text| &**text).collect();
+    assert_eq!(known, ["a", "b\nc"]);
 }

@@ -391,9 +391,10 @@ fn a_file_deleted_before_its_buffer_loads_is_restored_completely() {
 #[test]
 fn undetectable_line_endings_are_no_change() {
     let mut w = running(Place::Disk, Some("a\r\nb"));
-    writes(&mut w, "1", "b\n");
+    writes(&mut w, "1", "b\nc\n");
     let action = ReviewAction::Accept;
-    let scope = Scope::Turn { session: None };
+    let (path, row) = (F.into(), 0);
+    let scope = Scope::At { path, row };
     w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     decide(&mut w, ReviewAction::Reject);
     assert_eq!(w.disk.get(F).as_deref(), Some("b"));

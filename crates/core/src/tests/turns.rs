@@ -198,6 +198,18 @@ fn an_echoed_prompt_is_not_shown_twice() {
 }
 
 #[test]
+fn a_turn_with_nothing_but_an_echo_has_no_output() {
+    let mut w = World::ready();
+    w.prompts("hi");
+    for (kind, text) in [("user_message_chunk", "hi"), ("agent_message_chunk", "\n")] {
+        let content = json!({ "type": "text", "text": text });
+        w.updates(json!({ "sessionUpdate": kind, "content": content }));
+    }
+    w.ends_turn("end_turn");
+    assert!(w.chat().contains("said nothing"), "{}", w.chat());
+}
+
+#[test]
 fn an_empty_prompt_is_not_sent() {
     let mut w = World::ready();
     w.prompts("  \n ");

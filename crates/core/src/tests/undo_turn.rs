@@ -610,3 +610,81 @@ fn the_reject_of_a_turn_is_taken_back_in_all_files() {
         w.saw(&["Info: No turn has been undone."]);
     }
 }
+
+/// Returns the files with a pending decision.
+fn pending(w: &World) -> Vec<String> {
+    let all = w.model.workspace.reviews().iter();
+    let pending = all.filter(|(_, file)| file.is_pending());
+    pending
+        .map(|(path, _)| path.display().to_string())
+        .collect()
+}
+
+#[test]
+fn accepting_a_turn_accepts_what_it_did_to_files_as_a_whole() {
+    let deeds: [fn(&mut super::disk::Disk); 6] = [
+        |disk| disk.put("/p/new", "new\n"),
+        |disk| disk.put("/p/new", ""),
+        |disk| disk.removes(F),
+        |disk| disk.moves(F, "/p/g"),
+        |disk| disk.chmods(F, 0o755),
+        |disk| disk.put(F, "a\r\nb\r\n"),
+    ];
+    for is_open in [true, false] {
+        for (nth, deed) in deeds.iter().enumerate() {
+            let mut w = begun(is_open, "a\nb\n");
+            deed(&mut w.disk);
+            w.settle();
+            ends(&mut w);
+            assert_eq!(pending(&w).len(), 1, "{nth}");
+            let there = w.disk.states();
+            turn(&mut w, ReviewAction::Accept);
+            assert_eq!(pending(&w), [""; 0], "{nth}");
+            // Nor is an accepted change rejected with a turn.
+            turn(&mut w, ReviewAction::Reject);
+            assert_eq!(w.disk.states(), there, "{nth}");
+            w.skip();
+        }
+    }
+}
+
+#[test]
+fn accepted_hunks_of_a_rejected_turn_are_not_told_as_rejected() {
+    let mut w = begun(true, "a\nb\nc\n");
+    writes(&mut w, "A\nb\nC\n");
+    ends(&mut w);
+    let (path, row) = (F.into(), 0);
+    decide(&mut w, ReviewAction::Accept, Scope::At { path, row });
+    turn(&mut w, ReviewAction::Reject);
+    assert_eq!(w.buffer(F), "A\nb\nc\n");
+    let reviews = w.model.workspace.reviews();
+    let told = reviews.get(Path::new(F)).expect("a review").told_rejected();
+    let told: Vec<_> = told.iter().map(|rejected| rejected.first_line()).collect();
+    assert_eq!(told, [Some("C")]);
+}
+
+#[test]
+fn a_file_that_an_earlier_turn_created_is_accepted_with_that_turn() {
+    for is_open in [true, false] {
+        let mut w = begun(is_open, "a\n");
+        w.disk.put("/p/new", "one\n");
+        w.settle();
+        next_turn(&mut w, "second");
+        w.disk.put("/p/new", "one\ntwo\n");
+        w.settle();
+        ends(&mut w);
+        turn(&mut w, ReviewAction::Accept);
+        assert_eq!(pending(&w), ["/p/new"]);
+        let base = |w: &World| {
+            let reviews = w.model.workspace.reviews();
+            reviews
+                .get(Path::new("/p/new"))
+                .map(|it| it.ledger.base().to_string())
+        };
+        assert_eq!(base(&w).as_deref(), Some("two\n"));
+        turn(&mut w, ReviewAction::Accept);
+        assert_eq!(pending(&w), [""; 0]);
+        assert_eq!(base(&w).as_deref(), Some("one\ntwo\n"));
+        w.skip();
+    }
+}

@@ -537,6 +537,51 @@ fn a_moved_files_review_and_buffer_follow_it_and_return() {
     }
 }
 
+/// Moves the file with its buffer, as a file explorer does, and checks that the review goes along.
+/// The user may have typed a line below.
+#[track_caller]
+fn check_moved_by_user(during_turn: bool, report_first: bool, types: bool) {
+    let about = format!("{during_turn} {report_first} {types}");
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+    if !during_turn {
+        w.ends_turn("end_turn");
+    }
+    if types {
+        super::ondisk::types(&mut w, 2, 0, &["mine"]);
+    }
+    let buf = w.buf(F);
+    w.disk.moves(F, G);
+    if report_first {
+        w.settle();
+    }
+    w.edits(|editor, disk, out| editor.renames(buf, G, disk, out));
+    super::ondisk::check_hunks_of(&w, G, &[(1, "b", "B")]);
+    assert_eq!(w.model.workspace.reviews().counts(S1), (1, 1), "{about}");
+    if !report_first {
+        check_whole(&w, G, &[]);
+    }
+    reject(&mut w);
+    let mine = if types { "mine\n" } else { "" };
+    let path = if during_turn && report_first { F } else { G };
+    assert_eq!(w.buffer(path), format!("a\nb\n{mine}"), "{about}");
+    // A buffer with unsaved lines is not saved.
+    let saved = if types { "a\nB\n" } else { "a\nb\n" };
+    assert_eq!(w.disk.get(path).as_deref(), Some(saved), "{about}");
+    check_settled(&w);
+}
+
+#[test]
+fn a_file_that_the_user_moves_with_its_buffer_takes_its_review_along() {
+    for during_turn in [false, true] {
+        for report_first in [false, true] {
+            for types in [false, true] {
+                check_moved_by_user(during_turn, report_first, types);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_file_moved_and_back_has_no_change() {
     let mut w = running(Place::Buffer, Some("a\n"));

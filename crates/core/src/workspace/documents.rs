@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::spine::event::{BufState, DiskFile, DiskText, Stamp};
-use crate::spine::ids::BufId;
+use crate::spine::ids::{BufId, SessionKey};
 use crate::text::format::{Encoding, Format, LineEnd};
 use crate::text::{LineEdit, Text};
 
@@ -30,10 +30,27 @@ pub struct Document {
     pub stamp: Option<Stamp>,
     /// The file that the last save has replaced without a merge.
     overwritten: Option<Stamp>,
+    /// The text that a session has written in the running turn, if it was the last to be saved, beside
+    /// lines of the user that it did not have.
+    beside: Option<(SessionKey, Text)>,
     pub state: BufState,
 }
 
 impl Document {
+    /// Returns whether the buffer had another name `before`, and the file that it has the text of was
+    /// moved to the new one.
+    pub fn is_moved_from(&self, before: &Document) -> bool {
+        let is_its = before.stamp.is_none() || before.stamp == self.stamp;
+        before.path != self.path && self.stamp.is_some() && is_its
+    }
+
+    /// Returns whether an agent has written to the disk what this client has just saved for it, beside
+    /// lines of the user: some agents write in both ways. It did not remove those lines.
+    pub fn is_written_again(&self, by: Option<SessionKey>, there: &Text) -> bool {
+        let beside = self.beside.as_ref();
+        beside.is_some_and(|(key, text)| by == Some(*key) && text == there)
+    }
+
     /// Returns `rows` of the text as it would be written.
     pub fn to_wire(&self, rows: Range<usize>) -> String {
         self.state.format.to_wire(&self.text, rows)
@@ -201,22 +218,23 @@ impl Documents {
         } else {
             text
         };
-        let known = self.by_buf.get(&buf);
-        let saved = match known {
-            // The buffer was never read or written under this name.
-            Some(known) if known.path != path => None,
-            Some(known) if state.modified => known.saved.clone(),
-            None if state.modified => None,
-            _ => Some(text.clone()),
-        };
-        let document = Document {
+        let mut document = Document {
             path,
             real,
             text,
-            saved,
+            saved: None,
             stamp,
             overwritten: None,
+            beside: None,
             state,
+        };
+        document.saved = match self.by_buf.get(&buf) {
+            // The buffer was never read or written under this name.
+            Some(known) if known.path != document.path && !document.is_moved_from(known) => None,
+            // Nor was it read again.
+            Some(known) if state.modified || stamp.is_none() => known.saved.clone(),
+            None if state.modified => None,
+            _ => Some(document.text.clone()),
         };
         self.put(buf, document);
     }
@@ -272,6 +290,7 @@ impl Documents {
             document.saved = Some(document.text.clone());
             document.stamp = stamp;
             document.overwritten = overwritten;
+            document.beside = None;
             document.state.modified = false;
         }
     }
@@ -310,6 +329,23 @@ impl Documents {
         if let Some(document) = self.by_buf.get_mut(&buf) {
             document.saved = Some(text);
             document.stamp = stamp;
+            document.beside = None;
+        }
+    }
+
+    /// Notes that the text a session has written was saved beside lines of the user that it did not have.
+    pub fn set_beside(&mut self, path: &Path, session: SessionKey, text: Text) {
+        let found = self.find(path).map(|(buf, _)| buf);
+        if let Some(document) = found.and_then(|buf| self.by_buf.get_mut(&buf)) {
+            document.beside = Some((session, text));
+        }
+    }
+
+    /// Notes that another turn of a session begins: what its agent writes from now on may be about
+    /// these lines.
+    pub fn forget_beside(&mut self, session: SessionKey) {
+        for document in self.by_buf.values_mut() {
+            document.beside.take_if(|(key, _)| *key == session);
         }
     }
 

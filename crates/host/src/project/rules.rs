@@ -5,7 +5,8 @@
 //! rules outside a nested repository do not apply inside it. Folders without a repository honour
 //! their own `.gitignore` files too, but none above the root.
 //!
-//! Of the root's own `.git`, what git obeys or runs later is seen: its config, hooks and excludes.
+//! Of the root's own `.git`, what git obeys or runs later is seen: config, hooks, excludes and
+//! attributes; and `.git` itself if it is a file.
 //!
 //! Rule files are read on demand. A [`Rules`] serves one look only, so it never becomes stale.
 
@@ -298,10 +299,10 @@ pub(super) fn is_obeyed_by_git(path: &Path) -> bool {
     let Ok(below) = path.strip_prefix(GIT) else {
         return false;
     };
-    let parts: Vec<&OsStr> = below.iter().collect();
-    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_encoded_bytes()).collect();
+    let parts: Vec<&[u8]> = below.iter().map(OsStr::as_encoded_bytes).collect();
     match parts[..] {
-        [] | [b"config" | b"hooks" | b"info"] | [b"info", b"exclude"] => true,
+        [] | [b"commondir" | b"config" | b"config.worktree" | b"hooks" | b"info"] => true,
+        [b"info", b"attributes" | b"exclude"] => true,
         [b"hooks", name] => !name.ends_with(b".sample"),
         _ => false,
     }

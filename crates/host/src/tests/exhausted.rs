@@ -34,7 +34,8 @@ pub(crate) fn with_descriptors<T>(count: usize, work: impl FnOnce() -> T) -> T {
         .and_then(|file| file.as_raw_fd().try_into().ok());
     drop(free);
     let few = Rlimit {
-        current: next,
+        // Other threads may close files meanwhile, whose numbers are free then.
+        current: if count == 0 { Some(0) } else { next },
         ..limit
     };
     setrlimit(Resource::Nofile, few).expect("a limit");

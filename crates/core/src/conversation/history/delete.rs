@@ -23,8 +23,7 @@ impl Conversation {
     ) {
         let is_it = |session: &Session| session.spec.name == agent && session.id == id;
         if id.is_some() && self.sessions.values().any(is_it) {
-            let why = "this session is open: `:lua require(\"acp\").close()` in its chat closes it"
-                .to_owned();
+            let why = "this session is open: `:Acp close` in its chat closes it".to_owned();
             return grant(number, Granted::Deleted(Err(why)), fx);
         }
         let asked = id.as_ref().is_some_and(|id| {

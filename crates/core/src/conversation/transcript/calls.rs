@@ -1,6 +1,7 @@
 //! Tool calls in a transcript.
 //!
-//! Invariant: each id has one entry, regardless of the kind of message that arrives first.
+//! Invariant: an id has one entry, regardless of the kind of message that arrives first, until its
+//! agent reuses the id for another call.
 
 use std::path::Path;
 
@@ -79,15 +80,27 @@ impl Transcript {
         }
     }
 
-    /// Drops the content of a tool call, because its id is reused for another one.
+    /// Drops the content of an open tool call: its agent asks about something else of it.
     pub fn forget_content(&mut self, id: &ToolCallId) {
-        let Some(&at) = self.tools.get(id) else {
+        let Some(at) = self.entry_of(id) else {
             return;
         };
         if let Some(Entry::Tool(tool)) = self.entries.get_mut(at) {
             tool.forget_content();
             self.touch(at);
         }
+    }
+
+    /// Lets the next message with an id begin a new entry, because the id is reused for another
+    /// call; returns the entry so far, which stays as it is.
+    pub fn begin_anew(&mut self, id: &ToolCallId) -> Option<usize> {
+        self.last.remove(&Some(id.clone()));
+        self.tools.remove(id)
+    }
+
+    /// Returns the entry of the tool call with an id.
+    pub fn entry_of(&self, id: &ToolCallId) -> Option<usize> {
+        self.tools.get(id).copied()
     }
 
     pub fn find_tool(&self, id: &ToolCallId) -> Option<&ToolCall> {
@@ -150,17 +163,15 @@ impl Transcript {
         }
     }
 
-    /// Marks a tool call as rejected, unless it was completed; or as pending again, because its
-    /// agent asks once more.
-    pub fn decide_tool(&mut self, id: &ToolCallId, to: ToolStatus) {
-        let Some(&index) = self.tools.get(id) else {
-            return;
-        };
+    /// Marks a tool call as rejected, unless it was completed; as in progress, if it was pending; or
+    /// as pending again, because its agent asks once more.
+    pub fn decide_tool(&mut self, index: usize, to: ToolStatus) {
         let Some(Entry::Tool(tool)) = self.entries.get_mut(index) else {
             return;
         };
         let is_news = match to {
             ToolStatus::Rejected => tool.status != ToolStatus::Completed,
+            ToolStatus::InProgress => tool.status == ToolStatus::Pending,
             _ => tool.status == ToolStatus::Rejected,
         };
         if is_news {

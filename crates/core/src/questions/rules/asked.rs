@@ -1,8 +1,9 @@
 //! The facts of a permission request that rules match.
 //!
 //! Invariant: everything the request shows is in `paths`, `changes` or `all_text`. If that is
-//! uncertain, the request is unclear.
+//! uncertain, or too much, the request is unclear.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -23,7 +24,7 @@ pub struct Asked {
     /// Its visible effects on files, regardless of its declared kind.
     pub changes: Vec<ToolKind>,
     /// All the paths it names, absolute and clean.
-    pub paths: Vec<PathBuf>,
+    pub paths: BTreeSet<PathBuf>,
     /// The command line to run.
     pub command: Option<String>,
     /// The commands in it; `None` if it cannot be parsed.
@@ -40,7 +41,18 @@ pub struct Asked {
     pub said: String,
     /// It contains something that cannot be understood.
     pub is_unclear: bool,
+    /// The bytes of text that may still be gathered; none once the request is too large.
+    pub(super) room: usize,
 }
+
+/// Maximum bytes of text and number of paths to gather. A larger request goes to the user, unless a
+/// rule rejects what was gathered of it.
+const MAX_TEXT: usize = 256 * 1024;
+const MAX_PATHS: usize = 1000;
+
+/// Maximum bytes of a path: twice the longest that a system opens, since it may be relative to a folder
+/// as long.
+pub(super) const MAX_PATH: usize = 8 * 1024;
 
 /// The mark for a deleted file in an older version of an agent.
 const DELETED: &str = "[file deleted]";
@@ -52,7 +64,7 @@ impl Asked {
             agent: agent.to_owned(),
             kind: tool.kind.clone(),
             changes: Vec::new(),
-            paths: Vec::new(),
+            paths: BTreeSet::new(),
             command: rawview::command(tool),
             parts: None,
             cwd: cwd.to_owned(),
@@ -61,7 +73,16 @@ impl Asked {
             strings: Vec::new(),
             said: String::new(),
             is_unclear: false,
+            room: MAX_TEXT,
         };
+        // First what rules that reject search, the command before all: the rest may be too much.
+        if let Some(command) = asked.command.clone() {
+            asked.add_text(&command);
+        }
+        asked.read_words(tool);
+        if let Some(input) = &tool.raw_input {
+            asked.note_texts(input);
+        }
         for location in &tool.locations {
             asked.add_path(cwd, &location.path.to_string_lossy());
         }
@@ -78,7 +99,6 @@ impl Asked {
                 _ => {}
             }
         }
-        asked.read_words(tool);
         match &tool.raw_input {
             Some(Value::Object(fields)) => {
                 asked.read_command(fields);
@@ -86,9 +106,6 @@ impl Asked {
             }
             Some(Value::Null) | None => {}
             Some(_) => asked.is_unclear = true,
-        }
-        if let Some(input) = &tool.raw_input {
-            asked.note_texts(input);
         }
         asked.find_folders();
         asked
@@ -106,20 +123,22 @@ impl Asked {
         self.folders.iter().all(is_in)
     }
 
-    /// Returns whether it names a command or a path, even if only in a description.
+    /// Returns whether it names a command or a path, even if only in a description; so does what is
+    /// too large.
     pub fn names_something(&self) -> bool {
         let has_words = |text: &str| text.split_whitespace().nth(1).is_some();
         has_words(&self.all_text)
             || has_words(&self.said)
             || self.command.is_some()
             || !self.paths.is_empty()
+            || self.room == 0
     }
 
     /// Returns the request with its descriptions in the place of its text.
     pub fn as_said(&self) -> Self {
         Self {
             all_text: self.said.clone(),
-            paths: Vec::new(),
+            paths: BTreeSet::new(),
             strings: Vec::new(),
             ..self.clone()
         }
@@ -136,7 +155,9 @@ impl Asked {
         }
         // Here the title describes the input, which may contain patches.
         if may_run && self.kind != ToolKind::Execute && is_some(tool.raw_input.as_ref()) {
-            self.said.push_str(&tool.title);
+            if self.has_room(&tool.title) {
+                self.said.push_str(&tool.title);
+            }
             return;
         }
         self.add_text(&tool.title);
@@ -202,14 +223,20 @@ impl Asked {
         for words in self.parts.iter().flatten() {
             match shell::moves_to(words) {
                 shell::Move::Nowhere => {}
-                shell::Move::To(folder) if !is_odd(folder) && self.folders.len() < MAX_FOLDERS => {
+                shell::Move::To(folder)
+                    if !is_odd(folder)
+                        && folder.len() <= MAX_PATH
+                        && self.folders.len() < MAX_FOLDERS =>
+                {
                     // The earlier commands may fail, so the old folders stay possible.
                     let to = |from: &PathBuf| normalized(&from.join(folder));
                     let all: Vec<PathBuf> = self.folders.iter().map(to).collect();
                     self.folders.extend(all);
                 }
                 shell::Move::To(folder) => {
-                    self.folders.push(normalized(&self.cwd.join(folder)));
+                    if self.folders.len() < 2 * MAX_FOLDERS && folder.len() <= MAX_PATH {
+                        self.folders.push(normalized(&self.cwd.join(folder)));
+                    }
                     self.is_unclear = true;
                 }
                 shell::Move::Anywhere => self.is_unclear = true,
@@ -226,9 +253,30 @@ impl Asked {
         let is_escaped = path.len() < text.len() && path.contains('%');
         self.is_unclear |= is_escaped || is_odd(path);
         let path = normalized(&cwd.join(path));
-        if !self.paths.contains(&path) {
-            self.paths.push(path);
+        if path.as_os_str().len() > MAX_PATH {
+            return self.give_up();
         }
+        if self.paths.len() < MAX_PATHS || self.paths.contains(&path) {
+            self.paths.insert(path);
+        } else {
+            self.give_up();
+        }
+    }
+
+    /// Returns whether a text may be gathered; if not, nothing more is.
+    pub(super) fn has_room(&mut self, text: &str) -> bool {
+        let left = self.room.checked_sub(text.len() + 1);
+        match left {
+            Some(left) => self.room = left,
+            None => self.give_up(),
+        }
+        left.is_some()
+    }
+
+    /// Marks the request as too large.
+    fn give_up(&mut self) {
+        self.room = 0;
+        self.is_unclear = true;
     }
 }
 

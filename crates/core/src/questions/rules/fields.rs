@@ -38,6 +38,9 @@ impl Meaning {
         if COMMANDS.contains(&field) {
             return Self::Command;
         }
+        if field.len() > MAX_NAME {
+            return Self::Unknown;
+        }
         let name: String = field.chars().filter(|c| c.is_alphanumeric()).collect();
         let name = name.to_lowercase();
         let known = KNOWN
@@ -46,6 +49,9 @@ impl Meaning {
         known.map_or(Self::Unknown, |(meaning, _)| *meaning)
     }
 }
+
+/// Maximum bytes of a known name.
+const MAX_NAME: usize = 64;
 
 /// The fields that [`crate::render::rawview::command`] reads.
 const COMMANDS: [&str; 5] = ["command", "cmd", "commands", "args", "arguments"];

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::asked::MAX_PATH;
 use super::asked::{Asked, is_nothing, is_odd};
 use super::fields::Meaning;
 use super::patch;
@@ -59,8 +60,11 @@ impl Asked {
             (Meaning::Plain, Value::String(text)) => text.chars().all(is_plain),
             (Meaning::Plain, _) | (Meaning::Said, Value::String(_)) => true,
             (Meaning::Folder, Value::String(text)) if runs && depth == Depth::Top => {
-                self.is_unclear |= self.cwd != *cwd || is_odd(text);
-                self.cwd = normalized(&cwd.join(text));
+                let is_long = text.len() > MAX_PATH;
+                self.is_unclear |= self.cwd != *cwd || is_odd(text) || is_long;
+                if !is_long {
+                    self.cwd = normalized(&cwd.join(text));
+                }
                 true
             }
             (meaning, Value::String(text)) => {
@@ -132,14 +136,19 @@ impl Asked {
 
     /// Collects all text for the rules that reject or ask, except the contents of files.
     fn gather(&mut self, field: &str, value: &Value, depth: usize) {
-        let Some(depth) = depth.checked_sub(1) else {
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.room > 0) else {
             self.is_unclear = true;
             return;
         };
         match value {
             Value::String(text) => {
                 let is_held = match Meaning::of(field) {
-                    Meaning::Said => return self.said.extend(["\n", text]),
+                    Meaning::Said => {
+                        if self.has_room(text) {
+                            self.said.extend(["\n", text]);
+                        }
+                        return;
+                    }
                     Meaning::Data => self.kind != ToolKind::Execute,
                     Meaning::Patch => patch::changes(text).is_some(),
                     _ => false,
@@ -168,12 +177,17 @@ impl Asked {
                     if let (Value::String(text), false) = (value, lists.is_empty())
                         && matches!(Meaning::of(name), Meaning::Command | Meaning::Unknown)
                     {
-                        let lines = lists.iter().map(|list| format!("{text} {list}"));
-                        lines.for_each(|line| self.add_text(&line));
+                        for list in &lists {
+                            if self.room == 0 {
+                                break;
+                            }
+                            self.add_text(&format!("{text} {list}"));
+                        }
                     }
                     // Keys may be paths.
-                    self.strings
-                        .extend(Some(name.clone()).filter(|name| name.contains(['/', '.'])));
+                    if name.contains(['/', '.']) && self.has_room(name) {
+                        self.strings.push(name.clone());
+                    }
                     self.gather(name, value, depth);
                 }
             }
@@ -182,8 +196,10 @@ impl Asked {
     }
 
     pub(super) fn add_text(&mut self, text: &str) {
-        self.all_text.extend(["\n", text]);
-        self.strings.push(text.to_owned());
+        if self.has_room(text) {
+            self.all_text.extend(["\n", text]);
+            self.strings.push(text.to_owned());
+        }
     }
 }
 

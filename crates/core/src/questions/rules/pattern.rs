@@ -3,6 +3,7 @@
 //! Invariant: `covers` serves rules that allow and is true only for exact matches; `hits` serves
 //! the other rules and is true in case of doubt.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -135,11 +136,11 @@ pub struct PathGlob {
     is_absolute: bool,
     /// It also matches a session's folder itself.
     is_root: bool,
-    /// It names a repository's own files.
-    names_git: bool,
+    /// The folders of repositories that it names.
+    git_names: Vec<String>,
     exact: GlobMatcher,
-    /// Ignores case, as some file systems do.
-    loose: GlobMatcher,
+    /// Ignore case, as some file systems do: for the path, and for what is below it.
+    loose: [GlobMatcher; 2],
 }
 
 impl PathGlob {
@@ -170,8 +171,8 @@ impl PathGlob {
         if full.ends_with('/') {
             full.push_str("**");
         }
-        let build = |is_loose| {
-            let mut builder = GlobBuilder::new(&full);
+        let build = |glob: &str, is_loose| {
+            let mut builder = GlobBuilder::new(glob);
             builder.literal_separator(true).case_insensitive(is_loose);
             let glob = builder.build();
             glob.map(|glob| glob.compile_matcher())
@@ -180,9 +181,13 @@ impl PathGlob {
         Ok(Self {
             is_absolute: full.starts_with('/'),
             is_root: ["**", "**/**", "."].contains(&full.as_str()),
-            names_git: full.split('/').any(is_git),
-            exact: build(false)?,
-            loose: build(true)?,
+            git_names: full
+                .split('/')
+                .filter(|part| is_git(part))
+                .map(str::to_owned)
+                .collect(),
+            exact: build(&full, false)?,
+            loose: [build(&full, true)?, build(&format!("{full}/**"), true)?],
         })
     }
 
@@ -191,14 +196,27 @@ impl PathGlob {
     ///
     /// The path is absolute and normalized; a relative glob matches below any of the roots.
     pub fn covers(&self, path: &Path, roots: &[PathBuf]) -> bool {
-        let mut parts = path.iter().filter_map(|part| part.to_str());
-        (self.names_git || !parts.any(is_git)) && self.finds(&self.exact, path, roots)
+        self.names_each_git(path, roots) && self.finds(&self.exact, path, roots)
     }
 
     /// Returns whether the glob matches the path or one of its parent folders.
     pub fn hits(&self, path: &Path, roots: &[PathBuf]) -> bool {
-        let mut above = path.ancestors();
-        above.any(|path| self.finds(&self.loose, path, roots))
+        let is_below = self.is_root && roots.iter().any(|root| path.starts_with(root));
+        let mut globs = self.loose.iter();
+        is_below || globs.any(|glob| self.finds(glob, path, roots))
+    }
+
+    /// Returns whether the glob names all folders of repositories in the path. A session's folder may
+    /// lie in a bare one, as a working tree.
+    fn names_each_git(&self, path: &Path, roots: &[PathBuf]) -> bool {
+        let above = roots.iter().filter(|root| path.starts_with(root));
+        let above = above.map(|root| root.iter().skip(1).count()).max();
+        let above = above.unwrap_or(0);
+        let mut parts = path.iter().map(OsStr::to_string_lossy).enumerate();
+        parts.all(|(at, part)| {
+            let is_own = part.eq_ignore_ascii_case(".git") || (at >= above && is_git(&part));
+            !is_own || self.git_names.iter().any(|name| **name == *part)
+        })
     }
 
     fn finds(&self, glob: &GlobMatcher, path: &Path, roots: &[PathBuf]) -> bool {
@@ -213,8 +231,11 @@ impl PathGlob {
     }
 }
 
+/// Returns whether a folder with this name holds a repository's own files: a bare repository is
+/// called `.bare` or `NAME.git`.
 fn is_git(part: &str) -> bool {
-    part.eq_ignore_ascii_case(".git")
+    let part = part.to_ascii_lowercase();
+    part == ".bare" || part.ends_with(".git")
 }
 
 /// Matches items against a pattern in which some pieces match any number of items.
@@ -384,6 +405,35 @@ mod tests {
         check_path("**", "/p/.gitignore", true, true);
         check_path(".git/COMMIT_EDITMSG", "/p/.git/COMMIT_EDITMSG", true, true);
         check_path("/p/**", "/p/.git", false, true);
+        check_path("**", "/p/.bare/hooks/pre-commit", false, true);
+        check_path("**", "/p/fixtures/x.Git/config", false, true);
+        check_path(".bare/*", "/p/.bare/config", true, true);
+        check_path("a/x.git/**", "/p/a/x.git/config", true, true);
+        check_path("a/x.git/**", "/p/a/x.git/b/.git/config", false, true);
+        check_path("**", "/p/x.github", true, true);
+    }
+
+    #[test]
+    fn a_working_tree_may_lie_in_a_bare_repository() {
+        let glob = PathGlob::new("**").expect("a glob");
+        let covers = |path: &str, root: &str| {
+            let roots = [root, "/p/x.git/main/y.git"].map(PathBuf::from);
+            glob.covers(Path::new(path), &roots)
+        };
+        assert!(covers("/p/x.git/main/a", "/p/x.git/main"));
+        assert!(!covers("/p/x.git/main/y.git/config", "/p/x.git/main"));
+        assert!(!covers("/p/x.git/main/.bare/config", "/p/x.git/main"));
+        assert!(!covers("/p/x.git/hooks/pre-commit", "/p/x.git"));
+        // In one of several folders.
+        let roots = ["/p", "/p/x.git/main"].map(PathBuf::from);
+        assert!(glob.covers(Path::new("/p/x.git/main/a"), &roots));
+    }
+
+    #[test]
+    fn a_path_that_no_system_opens_takes_no_time() {
+        let path = format!("/p/secrets/{}", "a/".repeat(500_000));
+        check_path("secrets", &path, false, true);
+        check_path("**/none", &path, false, false);
     }
 
     #[test]

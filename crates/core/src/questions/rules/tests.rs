@@ -380,6 +380,15 @@ fn a_repositorys_own_files_are_allowed_by_name_alone() {
         edit("/p/.git/config"),
         "allow [1]",
     );
+    let all = json!([{ "path": "**", "action": "allow" }]);
+    check(&all, edit("/p/.bare/hooks/pre-commit"), "ask");
+    check(&all, edit("/p/fixtures/x.git/config"), "ask");
+}
+
+#[test]
+fn a_call_that_is_too_large_to_be_read_names_something() {
+    let call = json!({ "kind": "execute", "title": "rm x ".repeat(100_000) });
+    assert!(Asked::of(&tool(&call), "bot", "/p".as_ref()).names_something());
 }
 
 #[test]

@@ -245,3 +245,53 @@ fn what_an_input_does_counts_whatever_it_is_called() {
     let list = json!([{ "path": "**", "action": "allow" }]);
     check(&list, with(edit("/p/a"), "type", json!("delete")), "ask");
 }
+
+#[test]
+fn a_request_that_is_too_large_is_asked_and_takes_neither_time_nor_memory() {
+    const MANY: usize = 100_000;
+    let list = json!([
+        { "path": "**", "action": "allow" },
+        { "command": ["cd *", "ls *"], "action": "allow" },
+        { "command": "rm *", "action": "reject" },
+    ]);
+    let long = "x".repeat(1 << 20);
+    let call = |names: usize| {
+        let places = (0..MANY).map(|n| json!({ "path": format!("/p/{}", n % names) }));
+        json!({ "kind": "edit", "locations": places.collect::<Vec<_>>() })
+    };
+    check(&list, call(MANY), "ask");
+    check(&list, call(9), "allow [1]");
+    check(&list, edit(&format!("/p/{}", "a/".repeat(MANY))), "ask");
+    check(&list, with(edit("/p/a"), "pattern", json!(long)), "ask");
+    // The command is rejected all the same, wherever it stands.
+    check(&list, with(run("rm x"), "query", json!(long)), "reject 3");
+    let late = json!({ "kind": "execute", "rawInput": { "query": long, "command": "rm x" } });
+    check(&list, late, "reject 3");
+    let mut placed = call(MANY);
+    placed["kind"] = json!("execute");
+    placed["rawInput"] = json!({ "command": "rm x" });
+    check(&list, placed, "reject 3");
+    let mut titled = run("rm x");
+    titled["title"] = json!(long);
+    check(&list, titled, "reject 3");
+    // Every word in a folder that is far below.
+    let mut far = run(&format!("cd {}", "a/".repeat(4000)));
+    far["title"] = json!("a ".repeat(100_000));
+    let secret = json!([{ "path": "secrets/**", "action": "reject" }]);
+    check(&secret, far, "ask");
+    // Each field beside the list: 200 GB.
+    let mut fields: Value = (0..MANY).map(|n| (format!("f{n}"), "x")).collect();
+    fields["list"] = json!([long]);
+    let input = |input: Value| json!({ "kind": "edit", "rawInput": input });
+    check(&list, input(fields), "ask");
+    // A long name, read for each item.
+    let named: Value = [(long.clone(), vec!["x"; MANY])].into_iter().collect();
+    check(&list, input(named), "ask");
+    // Each command in a folder with a long name.
+    let commands = json!({ "commands": vec!["cd a"; MANY], "cwd": long });
+    check(
+        &list,
+        json!({ "kind": "execute", "rawInput": commands }),
+        "ask",
+    );
+}

@@ -1,6 +1,24 @@
 //! The end of a random story: no line of the user is lost, and buffers, disk and ledgers agree.
 
 use super::*;
+use crate::spine::project::FileState;
+use crate::text::Text;
+
+/// The state of a file that a reject brings back.
+struct Accepted {
+    file: usize,
+    text: Text,
+    origin: FileState,
+    has_conflict: bool,
+}
+
+/// Returns the text of a buffer's file: a buffer always has a line.
+fn without_blank(text: &Text) -> Text {
+    match text.len_bytes() <= 1 {
+        true => Text::default(),
+        false => text.clone(),
+    }
+}
 
 impl Story {
     /// Runs until no work is pending, and checks that the user's lines survived.
@@ -33,10 +51,12 @@ impl Story {
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
         }
         self.check_agreed();
+        let accepted = self.accepted();
         self.user("reject");
         self.comes_to_rest();
         self.check_agreed();
         self.check_rejected();
+        self.check_accepted(&accepted);
         self.check_all_was_listed();
         self.check_windows();
         self.w
@@ -148,6 +168,55 @@ impl Story {
             };
             let left: Vec<&String> = lines.iter().filter(is_agents).collect();
             assert!(left.is_empty(), "not listed in {path}: {left:?}");
+        }
+    }
+
+    /// Returns the accepted states of all files with a pending decision.
+    fn accepted(&self) -> Vec<Accepted> {
+        let all = (0..FILES.len()).filter_map(|file| {
+            let review = self.review_of(file).filter(|review| review.is_pending())?;
+            let mut hunks = review.ledger.hunks().iter();
+            Some(Accepted {
+                file,
+                text: review.ledger.base().clone(),
+                origin: review.origin.clone(),
+                has_conflict: hunks.any(|hunk| hunk.conflict.is_some()),
+            })
+        });
+        all.collect()
+    }
+
+    /// Checks that files have their accepted states after everything was rejected. A conflict leaves
+    /// the user's text, and so does a file that the agent has created.
+    fn check_accepted(&mut self, accepted: &[Accepted]) {
+        if self.w.shadow.has_slept {
+            return;
+        }
+        let states = self.w.disk.states();
+        for Accepted {
+            file,
+            text,
+            origin,
+            has_conflict,
+        } in accepted
+        {
+            let path = FILES[*file];
+            let buffer = self.buf(*file).map(|buf| &self.w.editor.buffers[&buf]);
+            let there = states.get(Path::new(path));
+            if *has_conflict || origin.is_missing() {
+                continue;
+            }
+            if let Some(buffer) = buffer.filter(|_| origin.is_text()) {
+                assert_eq!(without_blank(&buffer.text), *text, "the buffer of {path}");
+                if buffer.modified {
+                    continue;
+                }
+            }
+            let there = there.unwrap_or_else(|| panic!("{path} is not restored"));
+            assert!(there.is_like(origin), "{path}: {there:?} is not {origin:?}");
+            if origin.is_text() {
+                assert_eq!(there.text().as_ref(), Some(text), "{path}");
+            }
         }
     }
 

@@ -145,6 +145,24 @@ fn a_terminal_known_only_from_meta_is_shown_in_its_call() {
 }
 
 #[test]
+fn the_progress_of_an_mcp_tool_is_shown_above_its_result() {
+    let mut world = World::ready();
+    world.updates(json!({
+        "sessionUpdate": "tool_call", "toolCallId": "t", "title": "Build", "status": "in_progress",
+    }));
+    for data in ["1 of 2", "2 of 2"] {
+        world.tells("t", json!({ "mcp_output_delta": { "data": data } }));
+    }
+    assert_eq!(world.entry(), ["1 of 2", "2 of 2"]);
+    let content = json!([{ "type": "text", "text": "done" }]);
+    world.updates(json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
+        "rawOutput": { "result": { "content": content }, "error": null },
+    }));
+    assert_eq!(world.entry(), ["1 of 2", "2 of 2", "done"]);
+}
+
+#[test]
 fn resent_output_replaces_the_old() {
     let mut world = World::ready();
     world.shows("x");

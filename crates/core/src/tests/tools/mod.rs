@@ -96,7 +96,7 @@ impl Calls {
                             self.always.insert(self.used[&tool].clone());
                         }
                     }
-                    (None, _) => {
+                    (None, "y") => {
                         self.agents.insert(open.session);
                     }
                     _ => {}

@@ -185,7 +185,13 @@ impl Workspace {
     /// one and restored the other; or the file exists again.
     pub(super) fn is_no_move(&self, from: &Path, change: &FileChange) -> bool {
         match self.reviews.find(from) {
-            None => self.has_this(change) && !self.is_written_since(change),
+            None => {
+                let review = self.reviews.find(&change.path);
+                let stamp = review.and_then(|review| review.now.stamp);
+                // The user moved it, with a buffer that may have unsaved lines.
+                let is_there = stamp.is_some() && stamp == change.after.stamp;
+                (is_there || self.has_this(change)) && !self.is_written_since(change)
+            }
             Some(review) => {
                 let is_after = |told: Option<Stamp>| is_later(review.now.stamp, told);
                 let is_back = is_after(change.before.stamp) && is_after(change.after.stamp);

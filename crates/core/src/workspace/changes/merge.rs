@@ -39,16 +39,19 @@ pub(crate) struct DiskMerge {
 pub type Landed = Option<(BufId, Text)>;
 
 impl DiskMerge {
-    /// Merges the changes from `base` to `theirs` into a buffer; `theirs` is the text of `disk`.
+    /// Merges the changes from `base` to `theirs` into a buffer; `theirs` is the text of `disk`. If
+    /// the agent has written that again, it has changed nothing.
     pub fn plan(
         buf: BufId,
         document: &Document,
         disk: DiskFile,
         (base, theirs): (Text, Text),
         by: Option<SessionKey>,
+        is_again: bool,
     ) -> (Self, BufferEdit) {
         let ours = &document.text;
-        let Merge { edits, conflicts } = merge(&base, ours, &theirs);
+        let from = if is_again { &theirs } else { &base };
+        let Merge { edits, conflicts } = merge(from, ours, &theirs);
         let mut merged = ours.clone();
         merged.apply_all(&edits);
         let is_clean = merged == theirs;

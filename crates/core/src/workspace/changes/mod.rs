@@ -486,7 +486,12 @@ fn obeyed_by_git(path: &Path) -> Option<&'static str> {
     let mut names = path.iter().rev().map(|name| name.as_encoded_bytes());
     match [names.next()?, names.next()?, names.next()?] {
         [b".gitignore", ..] | [b"exclude", b"info", b".git"] => Some(hides),
-        [b"config", b".git", _] => Some("git obeys it with the next command"),
+        [b"config" | b"config.worktree", b".git", _] | [b"attributes", b"info", b".git"] => {
+            Some("git obeys it with the next command")
+        }
+        [b".git", ..] | [b"commondir", b".git", _] => {
+            Some("it tells git where its config and hooks are")
+        }
         [_, b"hooks", b".git"] => Some("git runs it with a later command"),
         _ => None,
     }

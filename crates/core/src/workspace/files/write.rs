@@ -171,7 +171,8 @@ impl Write {
             _ => on_disk,
         };
         let origin = FileState::of_text(saved.clone(), document.state.format);
-        let (merge, edit) = DiskMerge::plan(buf, document, disk, (saved, theirs), by);
+        let is_again = document.is_written_again(by, &theirs);
+        let (merge, edit) = DiskMerge::plan(buf, document, disk, (saved, theirs), by, is_again);
         // The review begins here, so that other authors' lines are not attributed to the agent.
         let opens = (by.is_some() || merge.has_conflicts()).then(|| Opens {
             path: document.path.clone(),
@@ -320,6 +321,10 @@ impl Workspace {
             merged,
             conflicts,
         } = merged;
+        if merged != theirs && matches!(done.saved, Some(Ok(()))) {
+            self.documents
+                .set_beside(&real, write.session, theirs.clone());
+        }
         self.has_written(write, &real, theirs);
         let told = conflict_error(path, &conflicts);
         self.signal(Signal::Wrote(FileEdit {

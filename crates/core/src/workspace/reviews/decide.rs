@@ -250,6 +250,8 @@ impl Workspace {
         let is_hit = match scope {
             Scope::Turn { session } => {
                 let accepts = self.accepts_of_turn(session);
+                let files = accepts.iter().map(|(path, _)| (path.clone(), Which::All));
+                self.tell_skipped(&files.collect::<Vec<_>>(), fx);
                 self.decide(accepts, fx)
             }
             _ => self.review_files(action, targets, fx),

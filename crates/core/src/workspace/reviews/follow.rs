@@ -63,7 +63,12 @@ impl Workspace {
             },
         };
         let is_read = (document.stamp.is_some() || is_new) && !document.state.modified;
+        let from = before.as_ref();
+        let from = from.filter(|before| document.is_moved_from(before));
+        let from = from.map(|before| before.path.clone());
+        let was_moved = from.is_some_and(|from| self.moves_along(&from, &path, &real));
         let was_saved = match before {
+            Some(before) if was_moved => before.saved,
             Some(before) if before.path != path => {
                 self.file_has_no_buffer(before.path, fx);
                 None
@@ -76,7 +81,8 @@ impl Workspace {
         if let Some(review) = self.reviews.get_mut(&path) {
             review.read_in(encoding);
         }
-        let by = self.writer_of(&real, stamp);
+        // The user's move changes no text.
+        let by = self.writer_of(&real, stamp).filter(|_| !was_moved);
         let how = match self.reviews.get(&path) {
             Some(_) => How::Listed,
             None => How::Read,
@@ -126,6 +132,21 @@ impl Workspace {
             let token = self.jobs.reads.add(ReadJob::Saved(buf));
             fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
         }
+    }
+
+    /// Gives the review of a file that the user has moved, with its buffer, the new path; `false` if a
+    /// decision about another file is pending there.
+    fn moves_along(&mut self, from: &Path, to: &Path, real: &Path) -> bool {
+        self.reviews.rename(from, to);
+        if self.reviews.get(from).is_some() {
+            return false;
+        }
+        self.fileops.review_renamed(from, to);
+        self.is_also(from, to);
+        if let Some(review) = self.reviews.get_mut(to) {
+            real.clone_into(&mut review.real);
+        }
+        true
     }
 
     /// Applies the text of a buffer to the review of its file. The user is the author, unless an

@@ -242,6 +242,7 @@ impl Workspace {
     /// Notes that a turn begins, with the user's prompt.
     pub(crate) fn turn_begins(&mut self, session: SessionKey, prompt: &str) {
         self.reviews.turns.begins(session, prompt);
+        self.documents.forget_beside(session);
     }
 
     /// Clears the rejects of a session's changes.

@@ -12,9 +12,10 @@ use super::turns::Of;
 use super::whole::between;
 use crate::spine::ids::TurnKey;
 use crate::spine::project::{Body, FileState};
-use crate::text::diff::{Conflict, changes, diff, merge};
+use crate::text::diff::{Conflict, Hunk, changes, diff, merge};
 use crate::text::{self, LineEdit, Text};
 use crate::workspace::feedback::Rejected;
+use crate::workspace::ledger::Which;
 
 /// The target state of a move.
 #[derive(Debug, Clone)]
@@ -155,11 +156,15 @@ impl FileReview {
     /// Records the rejects, or cancelled rejects, that a move implies.
     pub(super) fn note_aim(&mut self, aim: &Aim) {
         match aim {
-            Aim::Without(turn, _) => {
+            Aim::Without(turn, of) => {
                 let known = self.of_turn(*turn);
+                let is_meant = |hunk: &Hunk| {
+                    let which = Which::Rows(hunk.new.clone());
+                    *of == Of::All || !self.ledger.hit(&which).is_empty()
+                };
                 let rejected = known.map(|known| {
                     let current = self.ledger.current();
-                    let hunks = known.hunks().into_iter();
+                    let hunks = known.hunks().into_iter().filter(is_meant);
                     let hunks = hunks.map(|hunk| Rejected::of(&hunk, &known.before, current));
                     hunks.collect::<Vec<_>>()
                 });

@@ -2,11 +2,13 @@
 //!
 //! Invariant: nothing else is accepted, also if changes arrive before the accept is carried out.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::FileReview;
 use crate::spine::ids::TurnKey;
 use crate::spine::project::FileState;
+use crate::text::diff::Hunk;
 use crate::workspace::ledger::{self, Which};
 
 /// Changes of a file, as the user saw them.
@@ -29,14 +31,20 @@ impl FileReview {
         }
     }
 
-    /// Returns a turn's pending lines as they are now; `None` if there are none.
+    /// Returns a turn's pending changes as they are now; `None` if there are none. Those of the file
+    /// as a whole are the turn's if all of them are.
     pub(super) fn see_turn(&self, turn: TurnKey) -> Option<Seen> {
         let rows = self.pending_of(turn).into_iter();
         let rows: Vec<Which> = rows.map(Which::Rows).collect();
-        (!rows.is_empty()).then(|| Seen {
+        let hit = rows.iter().flat_map(|rows| self.ledger.hit(rows));
+        let hit: HashSet<usize> = hit.map(|hunk| hunk.old.start).collect();
+        let hunks = self.ledger.hunks().iter();
+        let left = hunks.filter(|hunk| !hit.contains(&hunk.old.start));
+        let is_whole = self.is_whole_of(turn) && self.may_be_accepted_beside(left);
+        (is_whole || !rows.is_empty()).then(|| Seen {
             hunks: self.ledger.see(&rows),
-            whole: None,
-            is_all: false,
+            whole: is_whole.then(|| (self.now.clone(), self.from.clone())),
+            is_all: is_whole,
         })
     }
 
@@ -59,18 +67,22 @@ impl FileReview {
         if !self.is_as_seen(seen) {
             return;
         }
-        let kind = |file: &FileState| std::mem::discriminant(&file.body);
-        let is_kind = kind(&self.origin) != kind(&self.now);
-        let mut left = self.ledger.hunks().iter();
-        // A file is not accepted as created, say, with lines that are still to be rejected, nor as
-        // deleted while that is in conflict with the user's lines.
-        let is_left = left.any(|hunk| hunk.conflict.is_none() || self.now.is_missing());
-        if seen.is_all && !(is_kind && is_left) {
+        if seen.is_all && self.may_be_accepted_beside(self.ledger.hunks()) {
             self.whole_is_back();
             self.accept_whole();
         } else if self.ledger.hunks().is_empty() {
             self.accept_content();
         }
+    }
+
+    /// Returns whether the file as a whole may be accepted while these hunks are pending. A file is not
+    /// accepted as created, say, with lines that are still to be rejected, nor as deleted while that
+    /// is in conflict with the user's lines.
+    fn may_be_accepted_beside<'a>(&self, hunks: impl IntoIterator<Item = &'a Hunk>) -> bool {
+        let kind = |file: &FileState| std::mem::discriminant(&file.body);
+        let mut hunks = hunks.into_iter();
+        let mut is_left = || hunks.any(|hunk| hunk.conflict.is_none() || self.now.is_missing());
+        kind(&self.origin) == kind(&self.now) || !is_left()
     }
 
     /// Returns whether the file as a whole is accepted and still as the user saw it.

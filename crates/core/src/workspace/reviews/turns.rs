@@ -313,6 +313,16 @@ impl FileReview {
         self.turns.iter().map(|turn| &turn.since)
     }
 
+    /// Returns whether the pending changes of the file as a whole are those of a turn: it began with
+    /// the accepted state, and no other session has changed the file since.
+    pub(super) fn is_whole_of(&self, turn: TurnKey) -> bool {
+        let mut turns = self.turns.iter().skip_while(|known| known.turn != turn);
+        let began = turns
+            .next()
+            .is_some_and(|turn| turn.origin.is_like(&self.origin) && turn.from == self.from);
+        began && turns.all(|later| later.turn.session == turn.session) && !self.whole().is_empty()
+    }
+
     /// Returns the rows of a turn's pending changes that are not conflicts.
     pub(super) fn pending_of(&self, turn: TurnKey) -> Vec<Range<usize>> {
         let known = self.of_turn(turn);
@@ -355,9 +365,11 @@ impl FileReview {
             base.apply_all(&merge(&without, &base, &after).edits);
         }
         let conflicts = reverted.conflicts;
-        let whole = self.whole_without(known, &after);
-        let elsewhere = |from: &PathBuf| !self.now.is_missing() && *from != self.real;
-        let to = known.from.clone().filter(elsewhere);
+        let is_whole = of == Of::All || !self.whole().is_empty();
+        let whole = self.whole_without(known, &after).filter(|_| is_whole);
+        let is_elsewhere = |from: &PathBuf| !self.now.is_missing() && *from != self.real;
+        let to = known.from.clone().filter(is_elsewhere);
+        let to = to.filter(|_| of == Of::All || self.from.is_some());
         let is_nothing = edits.is_empty() && conflicts.is_empty();
         if is_nothing && whole.is_none() && to.is_none() {
             return None;

@@ -4,7 +4,7 @@
 //! The user's later changes stay.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::decided::{Moves, Undone};
 use super::moving::{Aim, counts, order_of_undo};
@@ -34,7 +34,7 @@ impl Workspace {
         let turn = match step {
             UndoStep::Back => return self.bring_turn_back(session, fx),
             UndoStep::Undo(Some(turn)) => Some(turn),
-            UndoStep::Undo(None) | UndoStep::Ask => self.last_turn(session, Of::All),
+            UndoStep::Undo(None) | UndoStep::Ask => self.last_undoable(session, Of::All),
         };
         let Some(turn) = turn else {
             return self.nothing_to_undo(session, fx);
@@ -86,7 +86,7 @@ impl Workspace {
 
     /// Rejects the pending changes of the last turn; `false` if there are none.
     pub(super) fn reject_turn(&mut self, session: Option<SessionKey>, fx: &mut Effects) -> bool {
-        let Some(turn) = self.last_turn(session, Of::Pending) else {
+        let Some(turn) = self.last_undoable(session, Of::Pending) else {
             return false;
         };
         let (any, lost) = self.shift_all(turn, Of::Pending, fx);
@@ -94,9 +94,10 @@ impl Workspace {
         any || !lost.is_empty()
     }
 
-    /// Returns the decisions that accept the pending changes of the last turn.
+    /// Returns the decisions that accept the pending changes of the last turn that has some to accept.
     pub(super) fn accepts_of_turn(&self, session: Option<SessionKey>) -> Vec<(PathBuf, Decide)> {
-        let Some(turn) = self.last_turn(session, Of::Pending) else {
+        let is_left = |turn, _: &Path, file: &FileReview| file.see_turn(turn).is_some();
+        let Some(turn) = self.last_turn(session, is_left) else {
             return Vec::new();
         };
         let files = self.files_of(turn).into_iter();
@@ -153,8 +154,20 @@ impl Workspace {
         }
     }
 
-    /// Returns the last turn that still has changes selected by `of`.
-    fn last_turn(&self, session: Option<SessionKey>, of: Of) -> Option<TurnKey> {
+    /// Returns the last turn that can still be undone, as far as `of` says.
+    fn last_undoable(&self, session: Option<SessionKey>, of: Of) -> Option<TurnKey> {
+        self.last_turn(session, |turn, path, file| {
+            let is_lost = of == Of::All && self.lost_of(path, turn).is_some();
+            !is_lost && file.without_turn(turn, of).is_some()
+        })
+    }
+
+    /// Returns the last turn of which any file is left, as `is_left` says.
+    fn last_turn(
+        &self,
+        session: Option<SessionKey>,
+        is_left: impl Fn(TurnKey, &Path, &FileReview) -> bool,
+    ) -> Option<TurnKey> {
         type Files<'a> = Vec<(&'a PathBuf, &'a FileReview)>;
         let mut turns: BTreeMap<TurnKey, Files> = BTreeMap::new();
         for (path, file) in self.reviews.iter() {
@@ -168,14 +181,11 @@ impl Workspace {
         // Only a trial undo shows whether a turn has changes left, so the search starts at the last
         // turn.
         let mut turns = turns.into_iter().rev();
-        let is_left = |(turn, files): &(TurnKey, Files)| {
+        let found = turns.find(|(turn, files)| {
             let mut files = files.iter();
-            files.any(|(path, file)| {
-                let is_lost = of == Of::All && self.lost_of(path, *turn).is_some();
-                !is_lost && file.without_turn(*turn, of).is_some()
-            })
-        };
-        turns.find(is_left).map(|(turn, _)| turn)
+            files.any(|(path, file)| is_left(*turn, path, file))
+        });
+        found.map(|(turn, _)| turn)
     }
 
     fn files_of(&self, turn: TurnKey) -> Vec<PathBuf> {

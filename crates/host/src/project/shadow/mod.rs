@@ -56,8 +56,8 @@ pub(super) struct Shadow {
     /// Every visible change before this time is known, in nanoseconds.
     last_look: i128,
     gaps: Gaps,
-    /// The root had a repository when the project was opened; one made since is the agent's or the
-    /// user's as a whole.
+    /// The root had a repository when the project was opened, perhaps by a `.git` file; one made since
+    /// is the agent's or the user's as a whole.
     has_git: bool,
     hold: Postponed,
     git: Git,
@@ -128,7 +128,8 @@ impl Shadow {
         is_tracked_known: bool,
     ) -> Looked {
         self.lease = lease;
-        self.has_git = self.root.real().join(".git/HEAD").is_file();
+        let git = self.root.real().join(".git");
+        self.has_git = git.is_file() || git.join("HEAD").is_file();
         {
             // Keeps the checkpoint from being pruned until the lease names it.
             let _hold = prune::share_lock(&self.store);
@@ -396,9 +397,7 @@ impl Shadow {
             && self.gaps.unseen.is_empty()
             && self.knows_root_rules()
             && self.shared.len() <= MAX_SHARED;
-        let of_git = [".git/config", ".git/hooks", ".git/info/exclude"];
-        let of_git = of_git.into_iter().map(PathBuf::from);
-        let of_git = of_git.filter(|_| self.has_git);
+        let of_git = self.has_git.then(|| PathBuf::from(".git"));
         is_known.then(|| {
             let paths = self.shared.iter().cloned().chain(of_git);
             paths.map(|path| self.root.spelled(&path)).collect()

@@ -1,5 +1,7 @@
 //! Overload: too many calls, connections and bytes.
 
+use std::net::Shutdown;
+
 use super::*;
 use acp_core::event::ToolEvent;
 
@@ -164,7 +166,8 @@ fn a_client_that_does_not_read_is_not_read_from() {
 
 #[test]
 fn clients_without_a_token_do_not_block_others() {
-    let run = Run::with(|config| config.limits.tools_hello = Duration::from_secs(1));
+    // None is sent away before all have connected.
+    let run = Run::with(|config| config.limits.tools_hello = DEADLINE * 10);
     run.offer(&["look"]);
     run.admit(SESSION, TOKEN);
     let mut guest = run.client();
@@ -177,6 +180,8 @@ fn clients_without_a_token_do_not_block_others() {
     run.answer(run.used().0, "undisturbed");
     assert_eq!(text(&guest.next()), "undisturbed");
     for mut client in silent {
+        let stream = &client.stream;
+        stream.shutdown(Shutdown::Write).expect("it is connected");
         assert_eq!(client.end(), "");
     }
     run.guest();

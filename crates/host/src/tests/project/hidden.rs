@@ -330,25 +330,56 @@ fn what_git_obeys_is_seen_and_the_rest_of_its_folder_is_not() {
     let work = Work::new(&[]);
     work.git("", &["init", "-q"]);
     work.opened();
+    work.git("", &["config", "core.pager", "x"]);
     let names = [
+        ".git/config.worktree",
+        ".git/hooks/new.sample",
         ".git/hooks/pre-commit",
-        ".git/info/exclude",
         ".git/index",
-        ".git/objects/x",
+        ".git/info/attributes",
+        ".git/info/exclude",
+        ".git/info/refs",
+        ".git/modules/a/config",
+        ".git/objects/config",
+        ".git/worktrees/t/commondir",
     ];
     for name in names {
         work.file(name, "1");
     }
-    work.git("", &["config", "core.pager", "x"]);
-    let told = work.changes();
-    let told: Vec<&str> = told
-        .iter()
-        .filter_map(|line| line.split(": ").next())
-        .collect();
+    // The same folder.
+    work.file(".git/commondir", ".");
     assert_eq!(
-        told,
-        [".git/config", ".git/hooks/pre-commit", ".git/info/exclude"]
+        changed(&work),
+        [
+            ".git/commondir",
+            ".git/config",
+            ".git/config.worktree",
+            ".git/hooks/pre-commit",
+            ".git/info/attributes",
+            ".git/info/exclude",
+        ]
     );
+}
+
+/// Returns the paths of the changes by a checkpoint.
+#[track_caller]
+fn changed(work: &Work) -> Vec<String> {
+    let told = work.changes().into_iter();
+    told.filter_map(|line| line.split(": ").next().map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn the_file_that_names_the_repository_of_a_linked_worktree_is_seen() {
+    let mut work = Work::new(&[("main/a", "a")]);
+    work.git("main", &["init", "-q"]);
+    work.git("main", &["add", "."]);
+    work.git("main", &["commit", "-qm", "first"]);
+    work.git("main", &["worktree", "add", "-q", "../tree"]);
+    work.root.push("tree");
+    work.opened();
+    work.file(".git", "gitdir: ../main/.git\n");
+    assert_eq!(changed(&work), [".git"]);
 }
 
 #[test]
