@@ -8,6 +8,7 @@ use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
+use crate::spine::ids::SessionKey;
 use crate::text::LineEdit;
 
 const F: &str = "/p/f";
@@ -687,4 +688,32 @@ fn a_file_that_an_earlier_turn_created_is_accepted_with_that_turn() {
         assert_eq!(base(&w).as_deref(), Some("one\ntwo\n"));
         w.skip();
     }
+}
+
+#[test]
+fn what_another_session_did_to_a_whole_file_is_not_accepted_with_a_turn() {
+    let s2 = SessionKey(2);
+    let mut w = begun(false, "a\nb\n");
+    writes(&mut w, "A\nb\n");
+    ends(&mut w);
+    w.opens(2, "bot");
+    w.prompts_in(s2, "second");
+    w.disk.chmods(F, 0o755);
+    w.settle();
+    ends(&mut w);
+    let accept = |w: &mut World, session| {
+        let session = Some(session);
+        decide(w, ReviewAction::Accept, Scope::Turn { session });
+    };
+    let whole = |w: &World| {
+        let reviews = w.model.workspace.reviews();
+        let review = reviews.get(Path::new(F)).expect("a review");
+        (review.ledger.hunks().len(), review.whole().len())
+    };
+    assert_eq!(whole(&w), (1, 1));
+    accept(&mut w, S1);
+    assert_eq!(whole(&w), (0, 1));
+    accept(&mut w, s2);
+    assert_eq!(whole(&w), (0, 0));
+    w.skip();
 }
