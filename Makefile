@@ -73,6 +73,8 @@ $(ZIG)/ready: tools/zig.sh
 TRY = -p acp-nvim -p acp-agents --no-default-features --lib --bin acp-mcp --bin acp-tutor
 try:
 	@if grep -q '"acp-nvim-' lua/acp/checksums.lua && sh install.sh; then :; else \
+		{ command -v cargo >/dev/null || \
+			{ echo 'make try: this needs Rust 1.88 or newer: see https://rustup.rs'; exit 1; }; } && \
 		echo 'building the library and the tutor: some minutes the first time' && \
 		CARGO_PROFILE_DEV_DEBUG=0 cargo build --config 'profile.dev.package."*".opt-level=1' \
 			--config profile.dev.package.acp_core.opt-level=0 $(TRY); \

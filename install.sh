@@ -154,11 +154,13 @@ from_source() {
 	for program in $programs; do
 		set -- "$@" --bin "$program"
 	done
-	cargo build --release --locked "$@" ||
+	# The user's config may name another folder.
+	target=${CARGO_TARGET_DIR:-target}
+	cargo build --release --locked --target-dir "$target" "$@" ||
 		fail "the build has failed: correct what Cargo says above and run \`./install.sh source\` again in $root."
 	make_part
 	for file in $programs "$library"; do
-		cp "${CARGO_TARGET_DIR:-target}/release/$file" "$part/$file" || no_space "see above"
+		cp "$target/release/$file" "$part/$file" || no_space "see above"
 	done
 	put "$part" source
 	echo "acp.nvim: installed the build in $lib"

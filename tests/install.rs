@@ -497,7 +497,10 @@ fn a_build_from_source_is_installed() {
             .expect("the script starts");
         assert!(output.status.success(), "{output:?}");
         let asked = fs::read_to_string(plugin.path("asked")).expect("Cargo was asked");
-        assert!(asked.starts_with("build --release --locked "), "{asked}");
+        assert!(
+            asked.starts_with("build --release --locked --target-dir target "),
+            "{asked}"
+        );
         for program in PROGRAMS {
             assert!(asked.contains(&format!("--bin {program}")), "{asked}");
         }

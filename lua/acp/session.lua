@@ -50,6 +50,14 @@ function M.open(opts)
     native.remembered(session, values)
   end)
   require("acp.paste").wrap()
+  local home = vim.fs.normalize("~")
+  -- All that other programs change there during a turn would pass for the agent's work.
+  if (opts.new or name ~= last) and (cwd == home or cwd == "/") then
+    vim.notify_once(
+      "acp.nvim: the session's folder is no project: `:cd` to one, then `:AcpChat!`.",
+      vim.log.levels.WARN
+    )
+  end
   if by_default then
     -- Short enough for one line of a small screen; a longer one would cause a hit-enter prompt.
     vim.notify_once("This is the tutor; `:Acp agents` lists the others.", vim.log.levels.INFO)

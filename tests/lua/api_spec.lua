@@ -99,6 +99,16 @@ return function(test)
     same({}, support.notices)
   end)
 
+  test("a session in the home folder is opened with a warning", function()
+    local dir = support.program("my-agent")
+    support.fake({ status = NONE, open = 5 })
+    require("acp").setup({ agents = { mine = { command = dir .. "/my-agent" } } })
+    require("acp").open({ cwd = dir })
+    same({}, support.notices)
+    require("acp").open({ cwd = vim.fs.normalize("~") })
+    contains("the session's folder is no project", support.notices[1].text)
+  end)
+
   test("a folder may have any name", function()
     local dir = support.program("my-agent")
     local odd = vim.fs.dirname(dir) .. "/a $HOME b"

@@ -19,8 +19,6 @@ use super::screen::Screen;
 
 /// Default timeout of a request or a wait; far longer than a loaded machine needs.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The time limit for Neovim to quit.
-const QUITTING: Duration = Duration::from_secs(5);
 /// Minimum timeout of a request, however late in a wait it is sent.
 const LAST: Duration = Duration::from_secs(1);
 /// How often a condition is polled when no message arrives.
@@ -334,7 +332,7 @@ impl Nvim {
     /// Waits until Neovim has quit by itself, and checks that no process of the test is left.
     #[track_caller]
     pub fn wait_gone(mut self) {
-        let deadline = Instant::now() + QUITTING;
+        let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline && !self.ended {
             self.ended = matches!(self.child.try_wait(), Ok(Some(_)));
             thread::sleep(POLL);
@@ -364,13 +362,14 @@ impl Nvim {
 
     /// Asks Neovim to quit; kills it if it does not.
     fn end(&mut self) -> Option<ExitStatus> {
-        let deadline = Instant::now() + QUITTING;
+        let deadline = Instant::now() + PATIENCE;
         if self.is_stuck_at_prompt() {
             self.client
                 .notify("nvim_input", vec!["<C-c><C-\\><C-n>".into()]);
         }
         self.client.notify("nvim_command", vec!["qall!".into()]);
-        // A zombie has quit: on a busy machine the kernel may take long to remove its watches.
+        // On a busy machine the kernel may take long to remove its watches, before and after Neovim is
+        // a zombie, which has quit.
         while Instant::now() < deadline || !procs::alive(self.pid()) {
             if let Ok(Some(status)) = self.child.try_wait() {
                 self.ended = true;
@@ -384,7 +383,7 @@ impl Nvim {
     }
 
     fn is_stuck_at_prompt(&self) -> bool {
-        let mode = self.client.request("nvim_get_mode", vec![], QUITTING);
+        let mode = self.client.request("nvim_get_mode", vec![], PATIENCE);
         mode.is_ok_and(|mode| mode["blocking"] == true)
     }
 }
@@ -399,7 +398,7 @@ impl Drop for Nvim {
             procs::kill(process.pid);
         }
         if status == Some(None) {
-            panic!("Neovim did not quit within {QUITTING:?} and was killed");
+            panic!("Neovim did not quit within {PATIENCE:?} and was killed");
         }
     }
 }

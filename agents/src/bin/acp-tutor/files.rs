@@ -13,7 +13,7 @@ pub const NO_READ: &str =
 pub const NO_WRITE: &str = "This client does not let agents write files (`fs.writeTextFile`), so I cannot show you \
      this.\n";
 pub const NOTHING_LEFT: &str = "You have rewritten every line I know, so there is nothing left for me to change. Delete the \
-     file, and `edit` will make a new one.\n";
+     file and its buffer (`:bwipeout!`), and `edit` will make a new one.\n";
 
 pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow {
     turn.say("## Reading\n\n")?;

@@ -186,7 +186,8 @@ impl RecordFolder {
     pub(super) fn delete(&self, name: &RecordName) -> Result<(), String> {
         let path = self.path(name);
         let words = |error: io::Error| format!("{} could not be removed: {error}", path.display());
-        let file = match File::open(&path) {
+        // NFS locks a file alone only for one who may write it.
+        let file = match File::options().read(true).write(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             file => file.map_err(words)?,
         };

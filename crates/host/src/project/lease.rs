@@ -193,7 +193,9 @@ impl Ended {
 pub(super) fn ended(folder: &Path) -> Result<Vec<Ended>, Exhausted> {
     let mut ended = Vec::new();
     for path in Exhausted::check(leases(folder))?.unwrap_or_default() {
-        let Some(file) = Exhausted::check(File::open(&path))? else {
+        // NFS locks a file alone only for one who may write it.
+        let opened = File::options().read(true).write(true).open(&path);
+        let Some(file) = Exhausted::check(opened)? else {
             continue;
         };
         let Ok(lock) = Locked::new(file, FlockOperation::NonBlockingLockExclusive) else {

@@ -71,6 +71,7 @@ fn lock(store: &Store, operation: FlockOperation) -> io::Result<PruneLock> {
     let file = File::options()
         .create(true)
         .truncate(false)
+        .read(true)
         .write(true)
         .mode(0o600)
         .open(path)?;
@@ -113,10 +114,10 @@ impl<'a> Pruning<'a> {
             needed: HashSet::new(),
             horizon: SystemTime::now(),
         };
-        for (folder, _) in list(&projects(store))? {
+        for folder in folders(&projects(store))? {
             pruning.look_at_project(&folder)?;
         }
-        for (shard, _) in list(&store.blobs())? {
+        for shard in folders(&store.blobs())? {
             pruning.look_at_contents(&shard)?;
         }
         // For a while, storing an existing content again does not reset its age.
@@ -245,6 +246,12 @@ fn drop_leftover(path: &Path, meta: &Metadata) {
     }
 }
 
+/// Returns the folders in a folder; a file manager may leave files of its own there.
+fn folders(folder: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
+    let all = list(folder)?.into_iter();
+    Ok(all.filter_map(|(path, meta)| meta.is_dir().then_some(path)))
+}
+
 /// Returns the entries of a folder; none if it does not exist.
 fn list(folder: &Path) -> io::Result<Vec<(PathBuf, Metadata)>> {
     let entries = match fs::read_dir(folder) {
@@ -311,10 +318,14 @@ mod tests {
         young.set_modified(SystemTime::now()).expect("a time");
         let lease = Lease::begin(&checkpoints::folder(&store, root)).expect("a lease");
         lease.build_upon(&used).expect("it is named");
-        for (shard, _) in list(&store.blobs()).expect("shards") {
+        for shard in folders(&store.blobs()).expect("shards") {
             for (blob, _) in list(&shard).expect("blobs") {
                 age(&blob);
             }
+        }
+        // As a file manager does.
+        for folder in [projects(&store), store.blobs()] {
+            fs::write(folder.join(".DS_Store"), "").expect("a file");
         }
         for count in 0..8 {
             // Ends with an error, or not.
