@@ -740,8 +740,14 @@ return function(add)
         [path] = '-- unsaved\nlocal 日本 = 1\nlocal x, y = "日🎉", 日本\nreturn 日本 + x\n\n',
         [dir .. "/b.lua"] = "-- b\nprint(日本)\n",
       }, outcome.written)
-      contains('"é" is now "日本" (fake): 4 edits in 2 files:\na.lua: 3\n', text_of(outcome))
-      same({ { path = "a.lua", edits = 3 }, { path = "b.lua", edits = 1 } }, data_of(outcome).files)
+      contains(
+        '"é" is now "日本" (fake): 4 edits in 2 files:\na.lua: 3\n',
+        text_of(outcome)
+      )
+      same(
+        { { path = "a.lua", edits = 3 }, { path = "b.lua", edits = 1 } },
+        data_of(outcome).files
+      )
       same(before, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
       -- The file that the server has from the disk.
       same(

@@ -142,10 +142,7 @@ return function(test)
     local mine = config.agents.mine
     same({ "acp-agui", { "http://x/agui" } }, { mine.command, mine.args })
     same({ A = "1", ACP_AGUI_HEADERS = '{"X-A":"b"}' }, mine.env)
-    same(
-      { "acp-agui", { "https://y" } },
-      { config.agents.claude.command, config.agents.claude.args }
-    )
+    same({ "acp-agui", { "https://y" } }, { config.agents.claude.command, config.agents.claude.args })
   end)
 
   test("a URL that is none is named", function()
@@ -159,22 +156,13 @@ return function(test)
   end)
 
   test("an agent's mode, model and options are texts and booleans", function()
-    local config = check(
-      {
-        {
-          agents = {
-            claude = {
-              mode = "plan",
-              model = 5,
-              options = { effort = "high", web = true, size = 7 },
-            },
-          },
-        },
-      },
-      {
-        "agents.claude.model: expected string, got number",
-      }
-    )
+    local config = check({ { agents = { claude = {
+      mode = "plan",
+      model = 5,
+      options = { effort = "high", web = true, size = 7 },
+    } } } }, {
+      "agents.claude.model: expected string, got number",
+    })
     same({ "plan" }, { config.agents.claude.mode, config.agents.claude.model })
     config = check({ { agents = { claude = { options = { effort = "high", size = 7 } } } } }, {
       'agents.claude.options: expected string or boolean for "size", got number',
@@ -204,10 +192,7 @@ return function(test)
 
   test("default_agent must be an agent", function()
     local config, report = require("acp.config").resolve({ { default_agent = "clod" } })
-    contains(
-      'default_agent: unknown agent "clod"; expected one of auggie, claude',
-      report.problems[1]
-    )
+    contains('default_agent: unknown agent "clod"; expected one of auggie, claude', report.problems[1])
     same(nil, config.default_agent)
   end)
 

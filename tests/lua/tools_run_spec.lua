@@ -33,15 +33,11 @@ return function(test)
     check(nil, "no such thing", function()
       return nil, "no such thing"
     end)
-    check(
-      "x",
-      nil,
-      setmetatable({}, {
-        __call = function()
-          return "x"
-        end,
-      })
-    )
+    check("x", nil, setmetatable({}, {
+      __call = function()
+        return "x"
+      end,
+    }))
   end)
 
   test("with a third parameter it ends when that is called, once", function()
@@ -72,12 +68,9 @@ return function(test)
       local it = args.nothing
       return it.self
     end)
-    same(
-      "{\n  code = 1\n}",
-      run(function()
-        error({ code = 1 })
-      end).error
-    )
+    same("{\n  code = 1\n}", run(function()
+      error({ code = 1 })
+    end).error)
     outcome = check(nil, "No such branch.", function(_, ctx)
       ctx.fail("No such branch.")
     end)
