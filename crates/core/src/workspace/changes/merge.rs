@@ -47,10 +47,12 @@ impl DiskMerge {
         disk: DiskFile,
         (base, theirs): (Text, Text),
         by: Option<SessionKey>,
-        is_again: bool,
     ) -> (Self, BufferEdit) {
         let ours = &document.text;
-        let from = if is_again { &theirs } else { &base };
+        let from = match document.is_written_again(by, &theirs) {
+            true => &theirs,
+            false => &base,
+        };
         let Merge { edits, conflicts } = merge(from, ours, &theirs);
         let mut merged = ours.clone();
         merged.apply_all(&edits);

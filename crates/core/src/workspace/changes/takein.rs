@@ -350,8 +350,7 @@ impl TakeIn {
         let ours = document.text.clone();
         let base = document.saved.clone().or_else(|| before.text());
         let texts = (base.unwrap_or(ours.clone()), on_disk.unwrap_or_default());
-        let is_again = document.is_written_again(self.by, &texts.1);
-        let (merge, edit) = DiskMerge::plan(buf, document, disk.clone(), texts, self.by, is_again);
+        let (merge, edit) = DiskMerge::plan(buf, document, disk.clone(), texts, self.by);
         let edit = if *is_passing { edit.passing() } else { edit };
         // The user or this client wrote the lines that the buffer already contains.
         let is_agents = self.by.is_some() && !edit.is_empty();

@@ -171,8 +171,7 @@ impl Write {
             _ => on_disk,
         };
         let origin = FileState::of_text(saved.clone(), document.state.format);
-        let is_again = document.is_written_again(by, &theirs);
-        let (merge, edit) = DiskMerge::plan(buf, document, disk, (saved, theirs), by, is_again);
+        let (merge, edit) = DiskMerge::plan(buf, document, disk, (saved, theirs), by);
         // The review begins here, so that other authors' lines are not attributed to the agent.
         let opens = (by.is_some() || merge.has_conflicts()).then(|| Opens {
             path: document.path.clone(),

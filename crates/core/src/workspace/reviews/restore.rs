@@ -394,7 +394,7 @@ pub(crate) fn plan_reread(now: FileNow) -> Plan {
     let is_as_left = now.review.is_none_or(|review| review.is_as_left(&disk));
     let (merge, edit) = match beside {
         Some(ledger) => DiskMerge::plan_beside(buf, document, disk, theirs, ledger.base()),
-        None => DiskMerge::plan(buf, document, disk, (base, theirs), None, false),
+        None => DiskMerge::plan(buf, document, disk, (base, theirs), None),
     };
     Plan::Edit {
         edit,
