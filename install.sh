@@ -147,7 +147,7 @@ from_archive() {
 
 from_source() {
 	command -v cargo >/dev/null ||
-		fail "$1 needs Rust 1.88 or newer, and cargo was not found: install Rust and run \`./install.sh\` again."
+		fail "$1 needs Rust 1.88 or newer, and cargo was not found: install Rust (https://rustup.rs) and run \`./install.sh\` again in $root."
 	echo "acp.nvim: building from source; this takes some minutes"
 	cd "$root"
 	set -- -p acp-nvim -p acp-agents --lib

@@ -13,11 +13,15 @@ local M = {}
 local function program(agent)
   local command = vim.fs.normalize(agent.command)
   if command == "acp-tutor" or command == "acp-agui" then
-    -- These are built together with the library, into the same folder.
-    local library = require("acp.native").find()
-    local beside = library and vim.fs.dirname(library) .. "/" .. command
-    if beside and vim.fn.executable(beside) == 1 then
-      return beside
+    -- These come with the library: beside it, or where `install.sh` puts them.
+    local native = require("acp.native")
+    local library = native.find()
+    local installed = native.root() .. "/lib/" .. command
+    local beside = library and vim.fs.dirname(library) .. "/" .. command or installed
+    for _, path in ipairs({ beside, installed }) do
+      if vim.fn.executable(path) == 1 then
+        return path
+      end
     end
   end
   local path = vim.fn.exepath(command)

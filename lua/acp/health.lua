@@ -42,6 +42,10 @@ local function library()
     return nil
   end
   health.ok(("library %s, %s: %s"):format(native.version, origin(path), path))
+  local outdated = loader.outdated()
+  if outdated then
+    health.warn(outdated)
+  end
   return native, path
 end
 

@@ -44,6 +44,7 @@ local M = {}
 ---@field next fun()
 ---@field prev fun()
 ---@field review_list fun()
+---@field review_files fun(): integer The number of files to review, of closed sessions too.
 ---@field drop_feedback fun()
 ---@field undo_decision fun()
 ---@field undo_turn fun(step: "ask"|"undo"|"back")
@@ -106,6 +107,9 @@ local M = {}
 local library
 ---@type string?
 local library_path
+--- The time of its file when it was loaded.
+---@type { sec: integer, nsec: integer }?
+local library_time
 local is_set_up = false
 
 --- Returns the native module; loads and configures it if necessary.
@@ -169,7 +173,8 @@ function M.library()
   if not path then
     error(problem, 0)
   end
-  library, library_path = M.open(path), path
+  local stat = vim.uv.fs_stat(path)
+  library, library_path, library_time = M.open(path), path, stat and stat.mtime
   return library, path
 end
 
@@ -199,8 +204,18 @@ function M.message(problem)
 end
 
 ---@return string
-local function advice()
+local function install()
   return ("run `./install.sh` in %s"):format(M.root())
+end
+
+--- Returns how to get a library that can be used: a configured one is not what `install.sh` puts in
+--- place.
+---@return string
+local function advice()
+  if require("acp.config").get().library then
+    return "correct `library` in the configuration, or remove it and " .. install()
+  end
+  return install()
 end
 
 --- Returns the path of the library: the configured one, else the newest.
@@ -213,7 +228,7 @@ function M.find()
       return configured
     end
     local text = "acp.nvim: `library` in the configuration is %s, which does not exist: "
-    return nil, text:format(configured) .. "correct it, or remove it and " .. advice() .. "."
+    return nil, text:format(configured) .. "correct it, or remove it and " .. install() .. "."
   end
   local newest, newest_time ---@type string?, number?
   for _, path in ipairs(M.candidates()) do
@@ -226,7 +241,7 @@ function M.find()
   if newest then
     return newest
   end
-  return nil, "acp.nvim: the library is not installed: " .. advice() .. "."
+  return nil, "acp.nvim: the library is not installed: " .. install() .. "."
 end
 
 --- Returns the folders that may contain a library.
@@ -302,6 +317,23 @@ function M.open(path)
   end
   check_version(path, type(native) == "table" and native.version or "unknown")
   return native
+end
+
+--- Returns a sentence if the plugin was updated after this Neovim had loaded the library, or nil.
+---@return string?
+function M.outdated()
+  if not library or not library_path then
+    return nil
+  end
+  local stat = vim.uv.fs_stat(library_path)
+  if stat and not vim.deep_equal(stat.mtime, library_time) then
+    return "the library was replaced after this Neovim had loaded it: restart Neovim"
+  end
+  local version = dofile(M.root() .. "/lua/acp/version.lua") ---@type string
+  if version ~= library.version then
+    local text = "the plugin's files are version %s now: %s and restart Neovim"
+    return text:format(version, advice())
+  end
 end
 
 return M

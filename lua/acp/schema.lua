@@ -81,7 +81,7 @@ local root = {
       kind = "string",
       doc = "The path of the plugin's library. Default: the newest `libacp_nvim.so` (macOS: "
         .. "`.dylib`) in `target/release`, `target/debug` and `lib` of the plugin's folder and in "
-        .. "`$CARGO_TARGET_DIR`. Only read when the library is loaded.",
+        .. "`release` and `debug` of `$CARGO_TARGET_DIR`. Only read when the library is loaded.",
     }),
     field("permissions", {
       kind = "record",
@@ -293,7 +293,8 @@ local root = {
       above_zero = true,
       default = 90,
       doc = "Time limit in seconds for an agent's answers, as when it starts, opens a session or "
-        .. "sets an option. Prompts, log-ins and log-outs have no time limit.",
+        .. "sets an option. Raise it for an agent that is slow to start, such as one that `npx` has "
+        .. "to download. Prompts, log-ins and log-outs have no time limit.",
     }),
     field("log_level", {
       kind = "enum",

@@ -155,6 +155,21 @@ return function(test)
     contains("This is the tutor", support.notices[1].text)
   end)
 
+  test("the tutor of a library without programs beside it is where install.sh puts it", function()
+    support.fake()
+    local native, root = require("acp.native"), vim.fn.tempname()
+    native.find = function()
+      return "/nowhere/libacp_nvim.so"
+    end
+    native.root = function()
+      return root
+    end
+    vim.fn.mkdir(root .. "/lib", "p")
+    vim.fn.writefile({ "#!/bin/sh" }, root .. "/lib/acp-tutor")
+    vim.fn.setfperm(root .. "/lib/acp-tutor", "rwxr-xr-x")
+    same(root .. "/lib/acp-tutor", require("acp.agents").get("tutor").path)
+  end)
+
   test("an agent that is not installed is named, with what to do", function()
     local calls = support.fake({ status = NONE })
     require("acp").setup({ agents = { claude = { command = "/nowhere/claude-agent-acp" } } })

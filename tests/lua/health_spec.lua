@@ -67,6 +67,14 @@ return function(test)
     })
   end)
 
+  test("an update during the life of Neovim is reported", function()
+    support.fake()
+    require("acp.native").outdated = function()
+      return "restart Neovim"
+    end
+    check({ "warn: restart Neovim" })
+  end)
+
   test("an agent behind a URL is asked whether it answers", function()
     local dir = support.program("acp-agui")
     vim.g.acp = { agents = { mine = { url = "http://x/agui" } } }

@@ -71,12 +71,16 @@ return function(test)
     local path = vim.fn.tempname() .. ".so"
     vim.fn.writefile({ "not a library" }, path)
     vim.g.acp = { library = path }
-    check({ path .. " cannot be loaded (", "./install.sh" })
+    check({
+      path .. " cannot be loaded (",
+      "correct `library` in the configuration, or remove it and run `./install.sh` in ",
+    })
   end)
 
   test("a library of another version is refused", function()
     with_library("9.9.9", function(calls, path)
       check({ path, "is version 9.9.9", require("acp.version"), "./install.sh", "restart Neovim" })
+      check({ "correct `library` in the configuration" })
       same({}, calls)
       same(nil, require("acp.native").loaded())
     end)
@@ -108,6 +112,24 @@ return function(test)
       same(true, library == native.loaded())
       same(1, #calls)
       same(12, calls[1].chat.width)
+    end)
+  end)
+
+  test("an update of the loaded library, or of the files beside it, asks for a restart", function()
+    with_library(require("acp.version"), function(_, path)
+      local native = require("acp.native")
+      same(nil, native.outdated())
+      native.load()
+      same(nil, native.outdated())
+      local root = vim.fn.tempname()
+      vim.fn.mkdir(root .. "/lua/acp", "p")
+      vim.fn.writefile({ 'return "9.9.9"' }, root .. "/lua/acp/version.lua")
+      native.root = function()
+        return root
+      end
+      contains("version 9.9.9 now: correct `library`", native.outdated())
+      vim.uv.fs_utime(path, 1, 1)
+      contains("was replaced", native.outdated())
     end)
   end)
 

@@ -104,6 +104,10 @@ fn quotes_an_unsaved_line() {
         &["On disk, `my notes.md` still has this line", "\ntwo\n"],
     );
     read("one\ntwo\n").check("end_turn", &["they are all saved", "`again`"]);
+    // The file is still the attached one.
+    user.buffers.insert(path, "one\nmine\ntwo\n".to_owned());
+    let again = user.prompt("again");
+    again.check("end_turn", &["Line 2 of `my notes.md`", "\nmine\n"]);
 }
 
 #[test]
@@ -231,7 +235,10 @@ fn edits_in_three_hunks_and_sees_what_was_kept() {
         ],
     );
     // It looks once.
-    assert_eq!(user.prompt("done").methods(), [""; 0]);
+    let again = user.prompt("done");
+    assert_eq!(again.methods(), [""; 0]);
+    again.check("end_turn", &["no new review", "`next`"]);
+    assert!(!again.said.contains("You wrote"), "{}", again.said);
 }
 
 #[test]

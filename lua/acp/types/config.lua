@@ -9,8 +9,8 @@
 --- your configuration, the first by name that is installed, else the first; without any, the tutor.
 ---@field default_agent? string
 --- The path of the plugin's library. Default: the newest `libacp_nvim.so` (macOS: `.dylib`) in
---- `target/release`, `target/debug` and `lib` of the plugin's folder and in `$CARGO_TARGET_DIR`.
---- Only read when the library is loaded.
+--- `target/release`, `target/debug` and `lib` of the plugin's folder and in `release` and `debug`
+--- of `$CARGO_TARGET_DIR`. Only read when the library is loaded.
 ---@field library? string
 ---@field permissions? acp.Config.Permissions
 --- How agents' changes are shown and decided in buffers. See |acp-review|.
@@ -36,7 +36,8 @@
 --- none. `false` for a group disables the whole group.
 ---@field keymaps? acp.Config.Keymaps
 --- Time limit in seconds for an agent's answers, as when it starts, opens a session or sets an
---- option. Prompts, log-ins and log-outs have no time limit.
+--- option. Raise it for an agent that is slow to start, such as one that `npx` has to download.
+--- Prompts, log-ins and log-outs have no time limit.
 ---@field request_timeout? number
 --- The lowest level that is logged. "debug" logs every message to and from the agents, with its
 --- content.

@@ -131,17 +131,28 @@ fn answer(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow {
             let Some(lesson) = LESSONS.get(index) else {
                 return Ok(());
             };
-            turn.session(|session| session.lesson = index + 1);
+            let is_same = prompt.name() == "again" && prompt.files.is_empty();
+            let files = turn.session(|session| {
+                session.lesson = index + 1;
+                if !is_same {
+                    session.files.clone_from(&prompt.files);
+                }
+                session.files.clone()
+            });
             turn.title(&format!("Lesson {}: {}", index + 1, lesson.name));
-            (lesson.give)(turn, prompt)
+            let text = prompt.text.clone();
+            (lesson.give)(turn, &Prompt { text, files })
         }
         Request::Done if reviewed => turn.say("\nSay `next` to go on.\n"),
+        Request::Done => turn.say(
+            "There is no new review to look at. Say `edit` for three hunks, or `next` to go on.\n",
+        ),
         Request::Help => turn.say(&format!(
             "Pick a lesson, by number or by name.\n\n{}",
             list()
         )),
         Request::Hello => talk::hello(turn, &list()),
-        Request::Done | Request::Other => talk::other(turn, &prompt.text),
+        Request::Other => talk::other(turn, &prompt.text),
     }
 }
 

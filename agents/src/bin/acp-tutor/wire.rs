@@ -38,6 +38,8 @@ pub struct Session {
     pub cwd: PathBuf,
     /// The number of the last lesson, from 1; 0 before the first.
     pub lesson: usize,
+    /// The files attached to its prompt.
+    pub files: Vec<PathBuf>,
     /// The hunks that wait for the user's decision.
     pub review: Option<Review>,
     /// The answer to the permission lesson, if it was "always" or "never".

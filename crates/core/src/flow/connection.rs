@@ -275,7 +275,8 @@ impl Model {
         }
         self.conversation.cancel_request_of(agent, id, fx);
         let text = format!(
-            "{text} and was stopped. `:Acp log` shows what it printed; a prompt starts it again."
+            "{text} and was stopped. `:Acp log` shows what it printed; a prompt starts it again. \
+             If it needs longer, as for a download, raise `request_timeout` in the configuration."
         );
         self.give_up(agent, text, fx);
     }

@@ -145,7 +145,8 @@ fn an_agent_that_does_not_answer_is_stopped() {
         w.time_passes();
         let text = format!(
             "The agent \"bot\" has not answered {method} for 90 seconds and was stopped. \
-             `:Acp log` shows what it printed; a prompt starts it again."
+             `:Acp log` shows what it printed; a prompt starts it again. If it needs longer, as \
+             for a download, raise `request_timeout` in the configuration."
         );
         assert_eq!(w.chat(), format!("{text}\n\n{WAITS}"));
         if method == "session/new" {
