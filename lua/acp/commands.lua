@@ -46,43 +46,6 @@ local function times(call, step)
   end
 end
 
---- Returns the number of files to review in the open sessions.
----@return integer
-local function files_to_review()
-  local native, count = require("acp.loaded")(), 0
-  for _, status in ipairs(native and native.sessions() or {}) do
-    count = count + (status.review and status.review.files or 0)
-  end
-  return count
-end
-
---- Puts all hunks into the quickfix list.
-local function quickfix()
-  local items = vim.tbl_map(function(hunk)
-    return {
-      filename = hunk.path,
-      lnum = hunk.row + 1,
-      text = ("-%d +%d  %s%s"):format(
-        #hunk.old,
-        #hunk.new,
-        hunk.state == "pending" and "" or hunk.state .. ": ",
-        hunk.new[1] or hunk.old[1] or ""
-      ),
-    }
-  end, require("acp").review.hunks())
-  if #items == 0 then
-    local count = files_to_review()
-    local text = count == 0 and "Nothing to review."
-      or count == 1 and "No hunks; 1 file changed as a whole: `:Acp review` lists it."
-      or ("No hunks; %d files changed as a whole: `:Acp review` lists them."):format(count)
-    vim.notify("acp.nvim: " .. text, vim.log.levels.INFO)
-    return
-  end
-  vim.fn.setqflist({}, " ", { title = "acp review", items = items })
-  -- The chat's column is too narrow for it.
-  vim.cmd("botright copen")
-end
-
 local function log()
   local path = require("acp.native").load().log_path()
   if not vim.uv.fs_stat(path) then
@@ -296,7 +259,7 @@ local subcommands = {
     nargs = 0,
     run = function(call)
       if call.bang then
-        quickfix()
+        require("acp.quickfix")()
       else
         require("acp.native").load().review_list()
       end

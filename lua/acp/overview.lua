@@ -239,9 +239,12 @@ local function here()
 end
 
 local function close()
-  if list and #vim.api.nvim_tabpage_list_wins(0) > 1 then
-    vim.api.nvim_win_close(0, true)
-  elseif list then
+  if not list then
+    return
+  end
+  -- Where all others float, Neovim does not close it.
+  local is_one_of_many = #vim.api.nvim_tabpage_list_wins(0) > 1
+  if not (is_one_of_many and pcall(vim.api.nvim_win_close, 0, true)) then
     vim.api.nvim_buf_delete(list.buf, { force = true })
   end
 end

@@ -89,7 +89,8 @@ function M.label(item, all, now)
     table.insert(parts, "open")
   end
   if all and item.cwd ~= "" then
-    table.insert(parts, vim.fn.fnamemodify(item.cwd, ":~"))
+    -- An agent may name a folder with a line break.
+    table.insert(parts, (vim.fn.fnamemodify(item.cwd, ":~"):gsub("%c", "?")))
   end
   return table.concat(parts, " · ")
 end

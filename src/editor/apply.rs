@@ -135,6 +135,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             tick,
             edits,
             save,
+            roots,
         } => {
             let edit = Edit {
                 token,
@@ -142,6 +143,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
                 tick,
                 edits,
                 save,
+                roots,
             };
             edit::run(edit)
         }

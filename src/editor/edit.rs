@@ -6,7 +6,7 @@
 //! panic.
 
 use std::cell::{Cell, RefCell};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -37,10 +37,14 @@ pub struct Edit {
     pub tick: u64,
     pub edits: Vec<LineEdit>,
     pub save: Save,
+    pub roots: Vec<PathBuf>,
 }
 
 /// Delay before a change of text is tried again after the text was locked.
 pub(super) const LOCKED: Duration = Duration::from_millis(20);
+
+/// The reason for not saving a buffer out of the folders that an edit may change.
+const OUTSIDE: &str = "a link leads out of the session's folders; check that link";
 
 /// The size up to which a file is compared with its buffer, in bytes.
 const MAX_COMPARED: u64 = 16 << 20;
@@ -175,6 +179,9 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
         return Err(Failure::Edit(EditError::Stale { tick }));
     }
     if let Save::Over(_) = edit.save {
+        if leads_out(Path::new(&buffer::name(buf)?), &edit.roots) {
+            return Err(Failure::Edit(EditError::Refused(OUTSIDE.to_owned())));
+        }
         let lines = edit.edits.iter().flat_map(|edit| &edit.lines);
         let text = || Ok(lines.map(|line| format!("{line}\n")).collect());
         if let Some(why) = unencodable(buf, text)? {
@@ -227,7 +234,9 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
         });
     }
     let known = match edit.save {
-        Save::OverIfClean(stamp) if !was_modified => written_again(buf, stamp)?,
+        Save::OverIfClean(stamp) | Save::AsItEnds(stamp) if !was_modified => {
+            written_again(buf, stamp)?
+        }
         Save::Over(stamp) => stamp,
         _ => None,
     };
@@ -238,13 +247,30 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
             outside::count_as_saved(buf)?;
             Ok(None)
         }
-        Save::OverIfClean(_) if was_modified => Ok(None),
-        Save::Over(_) => Ok(Some(save(buf, known))),
+        Save::OverIfClean(_) | Save::AsItEnds(_) if was_modified => Ok(None),
+        Save::Over(_) => Ok(Some(save(buf, known, &edit.roots))),
         Save::OverIfClean(_) => {
             let _hooks = UsersHooks::begin(edit.token);
-            Ok(Some(save(buf, known)))
+            Ok(Some(save(buf, known, &edit.roots)))
+        }
+        Save::AsItEnds(_) => {
+            let _hooks = UsersHooks::begin(edit.token);
+            as_it_ends(buf, || save(buf, known, &edit.roots)).map(Some)
         }
     }
+}
+
+/// Runs `body` so that a save adds no line end to the last line.
+fn as_it_ends<R>(buf: i32, body: impl FnOnce() -> R) -> mlua::Result<R> {
+    if !nvim::buf_option::<bool>(buf, "fixendofline")? {
+        return Ok(body());
+    }
+    let set = |on: bool| autocmd::silenced(|| nvim::set_buf_option(buf, "fixendofline", on));
+    set(false)?;
+    let result = body();
+    // A hook may have wiped out the buffer.
+    set(true).unwrap_or_default();
+    Ok(result)
 }
 
 /// The save hooks run for a decision; other edits may be made while they wait.
@@ -324,16 +350,16 @@ fn keep_views(views: &[(i32, usize)], edits: &[LineEdit]) -> mlua::Result<()> {
 /// A change on disk was merged before, so `!` keeps Neovim from asking about it; the other things
 /// that `!` overrules are refused here. A save hook may take long: the file is looked at again after
 /// the last one.
-fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
+fn save(buf: i32, stamp: Option<Stamp>, roots: &[PathBuf]) -> Result<(), SaveError> {
     let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
     let name = buffer::name(buf).map_err(refused)?;
     let path = Path::new(&name);
     if acp_edge::paths::stamp(path) != stamp {
         return Err(SaveError::Stale);
     }
-    if stamp.is_none() && path.is_symlink() && !outside::leads_within(path) {
-        let why = "it is a link out of the session's folders; check that link";
-        return Err(SaveError::Refused(why.to_owned()));
+    let is_astray = stamp.is_none() && path.is_symlink() && !outside::leads_within(path);
+    if is_astray || leads_out(path, roots) {
+        return Err(SaveError::Refused(OUTSIDE.to_owned()));
     }
     if stamp.is_some() && acp_edge::paths::is_read_only(path) {
         let why = "the file is read-only; run `chmod u+w` on it if it shall change";
@@ -344,7 +370,7 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
         return Err(SaveError::Refused(why));
     }
     let bang = if is_renamed(buf) { "" } else { "!" };
-    write_over(buf, path, stamp, bang)?;
+    write_over(buf, path, stamp, bang, roots)?;
     match nvim::buf_option::<bool>(buf, "modified") {
         Ok(false) => Ok(()),
         _ => Err(SaveError::Refused(
@@ -353,13 +379,30 @@ fn save(buf: i32, stamp: Option<Stamp>) -> Result<(), SaveError> {
     }
 }
 
+/// Returns whether a link leads from a path out of the folders.
+fn leads_out(path: &Path, roots: &[PathBuf]) -> bool {
+    let real = acp_edge::paths::resolved(path);
+    let holds = |root: &PathBuf| real.starts_with(acp_edge::paths::resolved(root));
+    path != real && !roots.iter().any(holds)
+}
+
 /// Writes a buffer unless another program has changed its file by the end of the save hooks.
-fn write_over(buf: i32, path: &Path, stamp: Option<Stamp>, bang: &str) -> Result<(), SaveError> {
+fn write_over(
+    buf: i32,
+    path: &Path,
+    stamp: Option<Stamp>,
+    bang: &str,
+    roots: &[PathBuf],
+) -> Result<(), SaveError> {
     let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
     let is_stale = Rc::new(Cell::new(false));
     let (file, found) = (path.to_owned(), Rc::clone(&is_stale));
+    let roots = roots.to_owned();
     let before = bytes_of(path, stamp);
     let look_again = move || {
+        if leads_out(&file, &roots) {
+            return Err(mlua::Error::runtime(OUTSIDE));
+        }
         let now = acp_edge::paths::stamp(&file);
         // A hook may touch the file.
         let is_same = || before.is_some() && bytes_of(&file, now) == before;

@@ -152,7 +152,7 @@ pub fn go_to(path: &Path, row: usize) -> mlua::Result<()> {
 /// Shows a row of a file in another window of the tab page.
 pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
     // A visible one stays: the user may be reading another part of it.
-    if showing(path)?.is_some() || is_packed(path)? {
+    if showing(path)?.is_some() || is_packed(path)? || is_special(path) {
         return Ok(());
     }
     let buf: i32 = nvim::vim_fn("bufadd", typed(path)?)?;
@@ -211,6 +211,12 @@ pub fn is_packed(path: &Path) -> mlua::Result<bool> {
     is_packed.call(path.to_string_lossy().into_owned())
 }
 
+/// Returns whether a path leads to a pipe or a device: Neovim would wait for what that sends.
+fn is_special(path: &Path) -> bool {
+    let there = path.metadata();
+    there.is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
 /// Returns a file's name as Ex commands take it.
 pub fn escaped(name: &str) -> mlua::Result<String> {
     nvim::vim_fn("fnameescape", name)
@@ -222,9 +228,13 @@ pub fn escaped(name: &str) -> mlua::Result<String> {
 ///
 /// # Errors
 /// Neovim's error; a sentence if only the user can decide about a swap file, since Neovim's own
-/// question would be an error here.
+/// question would be an error here, or if the path leads to no file.
 fn edit(path: &Path) -> mlua::Result<()> {
     let name = typed(path)?;
+    if is_special(path) {
+        let why = format!("{name} is a pipe or a device: it is not opened");
+        return Err(mlua::Error::runtime(why));
+    }
     if nvim::win_option(window::here()?, "winfixbuf")? {
         match window_aside()? {
             Some(win) => window::go_to(win)?,

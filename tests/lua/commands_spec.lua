@@ -235,15 +235,11 @@ return function(test)
   end)
 
   test("review without hunks names the files that changed as a whole", function()
-    local sessions = {
-      { phase = "starting" },
-      { phase = "idle", review = { files = 1, hunks = 0 } },
-    }
-    support.fake({ hunks = {}, sessions = sessions })
-    require("acp.native").load()
-    vim.cmd("Acp review!")
-    sessions[1].review = { files = 2, hunks = 0 }
-    vim.cmd("Acp review!")
+    for _, files in ipairs({ 1, 3 }) do
+      support.fake({ hunks = {}, review_files = files })
+      require("acp.native").load()
+      vim.cmd("Acp review!")
+    end
     same({
       "acp.nvim: No hunks; 1 file changed as a whole: `:Acp review` lists it.",
       "acp.nvim: No hunks; 3 files changed as a whole: `:Acp review` lists them.",

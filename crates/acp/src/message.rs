@@ -242,6 +242,25 @@ pub enum Update {
     Unknown { kind: String, raw: Value },
 }
 
+impl Update {
+    /// Returns the mode in a message that Gemini CLI sends in place of `current_mode_update`. Any
+    /// agent may write such a text: it is a mode only if the session has it.
+    pub fn mode_of_gemini(&self) -> Option<&str> {
+        let Update::Chunk {
+            role: Role::Agent,
+            message: None,
+            parent: None,
+            content: Content::Text(text),
+        } = self
+        else {
+            return None;
+        };
+        let mode = text.strip_prefix("[MODE_UPDATE] ")?;
+        let is_id = !mode.is_empty() && !mode.contains(char::is_whitespace);
+        is_id.then_some(mode)
+    }
+}
+
 /// The severity of a notice; an unknown word counts as [`Severity::Info`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {

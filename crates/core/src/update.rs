@@ -59,7 +59,7 @@ pub fn is_streamed(event: &Event) -> bool {
     matches!(
         update,
         Update::Chunk { .. } | Update::ToolCall(_) | Update::Plan(_) | Update::Usage { .. }
-    )
+    ) && update.mode_of_gemini().is_none()
 }
 
 /// The reports that are due after an event.

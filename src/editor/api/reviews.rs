@@ -60,6 +60,8 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     module.set("undo_turn", undo)?;
     let open = function("review_list", |()| reviewlist::open())?;
     module.set("review_list", open)?;
+    let count = function("review_files", |()| Ok(snapshot().reviews.len()))?;
+    module.set("review_files", count)?;
     let list = |buf: Option<i32>| {
         let path: Option<String> = match buf {
             Some(buf) => Some(buffer::name(buf)?),

@@ -93,10 +93,12 @@ pub fn text_height(win: i32) -> mlua::Result<i64> {
     info.first().map_or(Ok(0), |info| info.get("height"))
 }
 
-/// Returns the rows that lines take in a window.
+/// Returns the rows that lines take in a window whose first line is the first of them: virtual lines
+/// that another plugin has put above that one are not shown.
 pub fn rows_of(win: i32, from: usize, to: usize) -> mlua::Result<i64> {
     let rows = nvim::table([
         ("start_row", nvim::value(from)),
+        ("start_vcol", nvim::value(0)),
         ("end_row", nvim::value(to.saturating_sub(1))),
     ])?;
     let size: Table = api("nvim_win_text_height", (win, rows))?;

@@ -315,7 +315,6 @@ fn check_format(old: &[u8], new: &[u8]) {
         check_bytes(&nvim, "a.txt", new);
         nvim.cmd("edit a.txt");
         wait_shown(&nvim);
-        nvim.cmd("set nofixendofline");
         nvim.cmd("Acp reject all");
         nvim.wait("the old bytes", || {
             std::fs::read(nvim.project.path("a.txt")).is_ok_and(|there| there == old)

@@ -7,8 +7,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::message::{
-    Command, CompactionPatch, CompactionStatus, Content, PlanEntry, PlanStatus, Priority, Role,
-    SessionId, SessionMessage, Severity, SubAgentPatch, Summary, Update, Work,
+    Command, CompactionPatch, CompactionStatus, PlanEntry, PlanStatus, Priority, Role, SessionId,
+    SessionMessage, Severity, SubAgentPatch, Summary, Update, Work,
 };
 use super::super::{options, raw};
 use super::{content, tool_calls};
@@ -29,9 +29,7 @@ pub fn update(raw: &RawValue) -> Update {
     };
     let update = match &*kind {
         "user_message_chunk" => chunk(Role::User),
-        "agent_message_chunk" => {
-            chunk(Role::Agent).map(|update| mode_of_gemini(&update).unwrap_or(update))
-        }
+        "agent_message_chunk" => chunk(Role::Agent),
         "agent_thought_chunk" => chunk(Role::Thought),
         "tool_call" => tool_call(raw),
         "tool_call_update" => tool_call_update(raw),
@@ -59,21 +57,6 @@ pub fn update(raw: &RawValue) -> Update {
         kind: kind.into_owned(),
         raw: raw::value(raw),
     })
-}
-
-/// Returns the mode in a message that Gemini CLI sends in place of `current_mode_update`.
-fn mode_of_gemini(update: &Update) -> Option<Update> {
-    let Update::Chunk {
-        content: Content::Text(text),
-        message: None,
-        ..
-    } = update
-    else {
-        return None;
-    };
-    let mode = text.strip_prefix("[MODE_UPDATE] ")?;
-    let is_id = !mode.is_empty() && !mode.contains(char::is_whitespace);
-    is_id.then(|| Update::Mode(mode.to_owned()))
 }
 
 fn tool_call(raw: &RawValue) -> Option<Update> {

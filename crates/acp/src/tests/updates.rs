@@ -261,24 +261,20 @@ fn mode_options_and_title_are_read() {
     );
     let gemini =
         |text: &str| format!(r#"{{"sessionUpdate":"agent_message_chunk","content":"{text}"}}"#);
-    check(
-        &gemini("[MODE_UPDATE] yolo"),
-        Update::Mode("yolo".to_owned()),
-    );
-    for said in [
-        "[MODE_UPDATE] is text",
-        "[MODE_UPDATE] ",
-        "the [MODE_UPDATE] yolo",
+    for (said, mode) in [
+        ("[MODE_UPDATE] yolo", Some("yolo")),
+        ("[MODE_UPDATE] is text", None),
+        ("[MODE_UPDATE] ", None),
+        ("the [MODE_UPDATE] yolo", None),
     ] {
-        check(
-            &gemini(said),
-            Update::Chunk {
-                role: Role::Agent,
-                message: None,
-                parent: None,
-                content: text(said),
-            },
-        );
+        let chunk = Update::Chunk {
+            role: Role::Agent,
+            message: None,
+            parent: None,
+            content: text(said),
+        };
+        assert_eq!(chunk.mode_of_gemini(), mode, "{said}");
+        check(&gemini(said), chunk);
     }
     check_options(r#"[{"id":"a","currentValue":"x"},{"type":"new"}]"#, &["a"]);
     check_options("[]", &[]);

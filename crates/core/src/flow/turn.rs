@@ -359,7 +359,10 @@ impl Model {
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
-        let Some(update) = session.hold(update) else {
+        let mode = update.mode_of_gemini();
+        let mode = mode.filter(|mode| session.options().has_mode(mode));
+        let mode = mode.map(|mode| Update::Mode(mode.to_owned()));
+        let Some(update) = session.hold(mode.unwrap_or(update)) else {
             return;
         };
         let is_output = match &update {

@@ -191,6 +191,8 @@ pub enum EditorEffect {
         /// Disjoint, sorted, in rows of the text at `tick`.
         edits: Vec<LineEdit>,
         save: Save,
+        /// A save follows no link that leads out of these folders.
+        roots: Vec<PathBuf>,
     },
     /// Makes Neovim notice, without a message, that a buffer's file was deleted on request.
     Deleted { buf: BufId },
@@ -241,6 +243,8 @@ pub enum Save {
     Over(Option<Stamp>),
     /// Like `Over`, but not if the buffer has unsaved changes: only the user saves those.
     OverIfClean(Option<Stamp>),
+    /// Like `OverIfClean`, but 'fixendofline' adds no line end to the last line.
+    AsItEnds(Option<Stamp>),
     /// Marked as unmodified without saving, because the file is deleted next.
     Deleted,
     /// Not saved: the buffer already contains the file with this stamp. Neovim must not ask about

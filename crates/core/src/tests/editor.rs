@@ -382,7 +382,7 @@ impl Editor {
         buffer.edit_block(buf, edits, made_for, out);
         let over = match save {
             Save::Over(stamp) => Some(stamp),
-            Save::OverIfClean(stamp) => (!was_modified).then_some(stamp),
+            Save::OverIfClean(stamp) | Save::AsItEnds(stamp) => (!was_modified).then_some(stamp),
             Save::No | Save::Deleted | Save::Merged { .. } => None,
         };
         if let Save::Merged {

@@ -253,24 +253,33 @@ fn the_agents_changes_are_shown_and_announced() {
 
 #[test]
 fn a_notice_of_a_changed_option_stays_between_chunks_that_stream_in() {
-    let mut w = ready(modes());
-    w.prompts("hi");
     let chunk = |text: &str| {
         let content = json!({ "type": "text", "text": text });
         json!({ "sessionUpdate": "agent_message_chunk", "content": content })
     };
     let mode = json!({ "sessionUpdate": "current_mode_update", "currentModeId": "yolo" });
-    w.tells_again(
-        A1,
-        "s1",
-        &[chunk("One."), mode, chunk("Two."), chunk(" Three.")],
-    );
+    for mode in [mode, chunk("[MODE_UPDATE] yolo")] {
+        let mut w = ready(modes());
+        w.prompts("hi");
+        w.tells_again(
+            A1,
+            "s1",
+            &[chunk("One."), mode, chunk("Two."), chunk(" Three.")],
+        );
+        w.settle();
+        let changed = "The agent has changed the mode to \"YOLO\".";
+        assert_eq!(
+            w.chat(),
+            format!("❯ hi\n\nOne.\n\n{changed}\n\nTwo. Three.")
+        );
+        w.ends_turn("end_turn");
+    }
+    // Such a text about a mode that the session does not have is a message.
+    let mut w = ready(modes());
+    w.prompts("hi");
+    w.tells_again(A1, "s1", &[chunk("[MODE_UPDATE] none")]);
     w.settle();
-    let changed = "The agent has changed the mode to \"YOLO\".";
-    assert_eq!(
-        w.chat(),
-        format!("❯ hi\n\nOne.\n\n{changed}\n\nTwo. Three.")
-    );
+    assert_eq!(w.chat(), "❯ hi\n\n[MODE_UPDATE] none");
     w.ends_turn("end_turn");
 }
 

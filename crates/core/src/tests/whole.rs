@@ -583,6 +583,27 @@ fn a_file_that_the_user_moves_with_its_buffer_takes_its_review_along() {
 }
 
 #[test]
+fn a_decision_is_undone_where_the_user_has_moved_its_file() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        w.disk.moves(F, G);
+        match place {
+            Place::Buffer => {
+                let buf = w.buf(F);
+                w.edits(|editor, disk, out| editor.renames(buf, G, disk, out));
+            }
+            Place::Disk => w.settle(),
+        }
+        w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+        check_hunks_of(&w, G, &[(1, "b", "B")]);
+        assert_eq!(w.disk.get(G).as_deref(), Some("a\nB\n"), "{place:?}");
+    }
+}
+
+#[test]
 fn a_file_moved_and_back_has_no_change() {
     let mut w = running(Place::Buffer, Some("a\n"));
     shell(&mut w, |disk| disk.moves(F, G));

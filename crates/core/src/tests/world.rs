@@ -291,6 +291,7 @@ impl World {
                 tick,
                 edits,
                 save,
+                ..
             } => {
                 let job = (token, buf, tick);
                 self.editor

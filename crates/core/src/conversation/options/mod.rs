@@ -213,11 +213,16 @@ impl Options {
     /// Applies a permission that the user gave: some agents name an option after the mode that it
     /// leads to, and do not report the change.
     pub fn allowed(&mut self, option: &str) {
-        let modes = Purpose::Mode.find(&self.held).into_iter();
-        let mut modes = modes.flat_map(|known| &known.choices);
-        if modes.any(|mode| mode.id == option) {
+        if self.has_mode(option) {
             self.mode_is(option.to_owned());
         }
+    }
+
+    /// Returns whether the session has the mode with this id.
+    pub fn has_mode(&self, id: &str) -> bool {
+        let modes = Purpose::Mode.find(&self.held).into_iter();
+        let mut modes = modes.flat_map(|known| &known.choices);
+        modes.any(|mode| mode.id == id)
     }
 
     /// Applies the complete list of config options.

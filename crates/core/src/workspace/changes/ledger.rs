@@ -215,6 +215,9 @@ impl Workspace {
         let to = &change.change.path;
         let name = self.reviews.name_of(from, from);
         self.reviews.rename(&name, to);
+        if self.reviews.get(&name).is_none() {
+            self.reviews.decisions_follow(&name, to);
+        }
         if let Some(session) = change.by {
             let before = &change.change.before;
             let base = before.text().unwrap_or_default();

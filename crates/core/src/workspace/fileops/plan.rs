@@ -219,13 +219,14 @@ impl BufferEdit {
         }
     }
 
-    pub(super) fn into_effect(self, token: Token<Edited>) -> Effect {
+    pub(super) fn into_effect(self, token: Token<Edited>, roots: Vec<PathBuf>) -> Effect {
         Effect::Editor(EditorEffect::Edit {
             token,
             buf: self.buf,
             tick: self.tick,
             edits: self.edits,
             save: self.save,
+            roots,
         })
     }
 }

@@ -143,7 +143,8 @@ impl Workspace {
             } => {
                 self.open_review(opens);
                 let token = self.jobs.edits.add(lane);
-                fx.push(edit.into_effect(token));
+                let roots = self.roots_of(&op.intent);
+                fx.push(edit.into_effect(token, roots));
                 self.fileops.waits(lane, op, Some(landing), Some(author));
             }
             Plan::Disk(change, landing) => {

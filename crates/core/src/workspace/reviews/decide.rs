@@ -15,6 +15,7 @@ use crate::spine::effect::{Level, Save};
 use crate::spine::event::{ReviewAction, Scope, Stamp};
 use crate::spine::project::FileState;
 use crate::text::diff::diff;
+use crate::text::format::Format;
 use crate::text::{LineEdit, Text, moved};
 use crate::workspace::Workspace;
 use crate::workspace::fileops::{
@@ -112,10 +113,12 @@ impl Decide {
             return Plan::Done(Landing::Plain);
         };
         match (now.document, now.review) {
-            (Some((buf, document)), _) => {
+            (Some((buf, document)), review) => {
+                let has_end = review.is_none_or(|review| decided.format(review).final_newline);
                 let save = match decided.end {
                     End::Deleted => Save::Deleted,
-                    End::Stays | End::Users => Save::OverIfClean(document.stamp),
+                    _ if has_end => Save::OverIfClean(document.stamp),
+                    End::Stays | End::Users => Save::AsItEnds(document.stamp),
                 };
                 let author = match self.choice {
                     Choice::Take(_) => Author::Taken,
@@ -139,11 +142,15 @@ impl Decide {
 }
 
 impl Decided {
-    fn plan_on_disk(&self, review: &FileReview, over: Option<Stamp>) -> Plan {
-        let text = self.after.clone();
-        let is_base = text == *review.ledger.base();
+    /// Returns the format of the file with the decision.
+    fn format(&self, review: &FileReview) -> Format {
+        let is_base = self.after == *review.ledger.base();
         let origin = review.origin.format().filter(|_| is_base);
-        let format = origin.or_else(|| review.format()).unwrap_or_default();
+        origin.or_else(|| review.format()).unwrap_or_default()
+    }
+
+    fn plan_on_disk(&self, review: &FileReview, over: Option<Stamp>) -> Plan {
+        let (text, format) = (self.after.clone(), self.format(review));
         let (change, state) = match self.end {
             End::Deleted => (Change::Restore(FileState::missing()), FileState::missing()),
             End::Stays | End::Users => {

@@ -56,6 +56,24 @@ impl Moves {
         }
         self.to.insert(place, at);
     }
+
+    /// Gives the effect on a file that was moved since the file's new path.
+    fn follow(&mut self, from: &Path, to: &Path) {
+        let Some(at) = self.to.remove(from) else {
+            return;
+        };
+        self.to.insert(to.to_owned(), at);
+        if let Some(moved) = self.all.get_mut(at) {
+            match &mut moved.to {
+                Some(place) => to.clone_into(place),
+                None => {
+                    to.clone_into(&mut moved.path);
+                    self.from.remove(from);
+                    self.from.insert(to.to_owned(), at);
+                }
+            }
+        }
+    }
 }
 
 impl IntoIterator for Moves {
@@ -106,6 +124,13 @@ impl Reviews {
             }
             None => self.note_decided(moved),
         }
+    }
+
+    /// Gives the decisions about a file that was moved since the file's new path.
+    pub(crate) fn decisions_follow(&mut self, from: &Path, to: &Path) {
+        let undone = self.undone.iter_mut().map(|undone| &mut undone.files);
+        let all = self.decided.iter_mut().chain(undone);
+        all.for_each(|moves| moves.follow(from, to));
     }
 
     /// Removes and returns the last decision.

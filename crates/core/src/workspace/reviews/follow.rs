@@ -141,6 +141,7 @@ impl Workspace {
         if self.reviews.get(from).is_some() {
             return false;
         }
+        self.reviews.decisions_follow(from, to);
         self.fileops.review_renamed(from, to);
         self.is_also(from, to);
         if let Some(review) = self.reviews.get_mut(to) {

@@ -35,7 +35,8 @@ impl Aim {
                 let save = match document.stamp {
                     _ if moving.is_deleted() => Save::Deleted,
                     _ if moving.is_made() => Save::Over(None),
-                    stamp => Save::OverIfClean(stamp),
+                    stamp if format.final_newline => Save::OverIfClean(stamp),
+                    stamp => Save::AsItEnds(stamp),
                 };
                 Plan::Edit {
                     edit: BufferEdit::new(buf, document, moving.edits.clone(), save),
@@ -66,10 +67,7 @@ impl Workspace {
     /// Queues a move behind the file's other operations; `false` if nothing would move. No decision
     /// is under way that may leave something else to move.
     pub(super) fn shift(&mut self, path: &Path, aim: Aim, fx: &mut Effects) -> bool {
-        let found = self.documents.find(path);
-        let path = found
-            .map_or(path, |(_, document)| &document.path)
-            .to_owned();
+        let (path, _) = self.review_name(path, path);
         let Some(review) = self.reviews.get(&path) else {
             return false;
         };
@@ -181,7 +179,7 @@ impl Workspace {
         if moved.origin.0 != moved.origin.1 && review.origin.is_like(&moved.origin.0) {
             review.origin = moved.origin.1.clone();
         }
-        if moved.turn.is_none() {
+        if moved.turn.is_none() && moved.from.0 != moved.from.1 {
             review.from = moved.from.1.clone();
         }
         let whole = moved.whole.as_ref().map(|(_, after)| after);

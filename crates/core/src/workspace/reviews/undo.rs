@@ -65,10 +65,7 @@ impl Workspace {
             let text = "There is no decision to take back.";
             fx.push(notify(Level::Info, text));
         }
-        for moved in decision.into_iter().rev() {
-            let path = moved.place().to_owned();
-            self.shift(&path, Aim::Back(Box::new(moved)), fx);
-        }
+        self.bring_back(decision, fx);
     }
 
     fn bring_turn_back(&mut self, session: Option<SessionKey>, fx: &mut Effects) {
@@ -78,9 +75,18 @@ impl Workspace {
             let text = "No turn has been undone.";
             return fx.push(notify(Level::Info, text));
         };
-        for moved in self.reviews.undone.remove(at).files.into_iter().rev() {
+        let files = self.reviews.undone.remove(at).files;
+        self.bring_back(files, fx);
+    }
+
+    /// Moves files back to their states before a decision or an undone turn, the last one first.
+    fn bring_back(&mut self, files: Moves, fx: &mut Effects) {
+        for moved in files.into_iter().rev() {
             let path = moved.place().to_owned();
-            self.shift(&path, Aim::Back(Box::new(moved)), fx);
+            if !self.shift(&path, Aim::Back(Box::new(moved)), fx) {
+                let text = format!("{}: there was nothing left to undo.", path.display());
+                fx.push(notify(Level::Warn, text));
+            }
         }
     }
 
