@@ -258,6 +258,17 @@ pub enum Save {
     },
 }
 
+impl Save {
+    /// Returns the save of what is taken back over a file with this stamp, in the format that the file
+    /// gets.
+    pub(crate) fn back(stamp: Option<Stamp>, format: Format) -> Self {
+        match format.final_newline {
+            true => Self::OverIfClean(stamp),
+            false => Self::AsItEnds(stamp),
+        }
+    }
+}
+
 /// Whether a turn runs in a project. Only then, if the system cannot watch its files, the host
 /// compares them repeatedly: an idle project costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -45,9 +45,10 @@ impl PutBack {
         if edits.is_empty() {
             return Plan::Done(Landing::PutBack(None, lost));
         }
+        let format = now.review.and_then(FileReview::format).unwrap_or_default();
         match now.document {
             Some((buf, document)) => Plan::Edit {
-                edit: BufferEdit::new(buf, document, edits, Save::OverIfClean(document.stamp)),
+                edit: BufferEdit::new(buf, document, edits, Save::back(document.stamp, format)),
                 author: Author::Agent(self.session),
                 opens: None,
                 landing: Landing::PutBack(None, lost),
@@ -55,11 +56,10 @@ impl PutBack {
             None => {
                 let mut text = text.clone();
                 text.apply_all(&edits);
-                let format = now.review.and_then(FileReview::format);
                 let change = Change::Write {
                     over: now.stamp(),
                     text: text.clone(),
-                    format: format.unwrap_or_default(),
+                    format,
                 };
                 Plan::Disk(change, Landing::PutBack(Some(text), lost))
             }

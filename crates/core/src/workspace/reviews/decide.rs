@@ -114,11 +114,12 @@ impl Decide {
         };
         match (now.document, now.review) {
             (Some((buf, document)), review) => {
-                let has_end = review.is_none_or(|review| decided.format(review).final_newline);
-                let save = match decided.end {
-                    End::Deleted => Save::Deleted,
-                    _ if has_end => Save::OverIfClean(document.stamp),
-                    End::Stays | End::Users => Save::AsItEnds(document.stamp),
+                let save = match (decided.end, review) {
+                    (End::Deleted, _) => Save::Deleted,
+                    (End::Stays, Some(review)) => {
+                        Save::back(document.stamp, decided.format(review))
+                    }
+                    (End::Stays | End::Users, _) => Save::OverIfClean(document.stamp),
                 };
                 let author = match self.choice {
                     Choice::Take(_) => Author::Taken,

@@ -57,8 +57,12 @@ impl Moves {
         self.to.insert(place, at);
     }
 
-    /// Gives the effect on a file that was moved since the file's new path.
+    /// Gives the effect on a file that was moved since the file's new path, unless the decision had an
+    /// effect on the file that it replaces.
     fn follow(&mut self, from: &Path, to: &Path) {
+        if self.to.contains_key(to) {
+            return;
+        }
         let Some(at) = self.to.remove(from) else {
             return;
         };

@@ -35,8 +35,7 @@ impl Aim {
                 let save = match document.stamp {
                     _ if moving.is_deleted() => Save::Deleted,
                     _ if moving.is_made() => Save::Over(None),
-                    stamp if format.final_newline => Save::OverIfClean(stamp),
-                    stamp => Save::AsItEnds(stamp),
+                    stamp => Save::back(stamp, format),
                 };
                 Plan::Edit {
                     edit: BufferEdit::new(buf, document, moving.edits.clone(), save),

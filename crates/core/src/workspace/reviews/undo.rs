@@ -81,13 +81,19 @@ impl Workspace {
 
     /// Moves files back to their states before a decision or an undone turn, the last one first.
     fn bring_back(&mut self, files: Moves, fx: &mut Effects) {
+        let mut left = Vec::new();
         for moved in files.into_iter().rev() {
             let path = moved.place().to_owned();
             if !self.shift(&path, Aim::Back(Box::new(moved)), fx) {
-                let text = format!("{}: there was nothing left to undo.", path.display());
-                fx.push(notify(Level::Warn, text));
+                left.push(path);
             }
         }
+        let text = match &left[..] {
+            [] => return,
+            [path] => format!("{}: there was nothing left to undo.", path.display()),
+            left => format!("In {} files, there was nothing left to undo.", left.len()),
+        };
+        fx.push(notify(Level::Warn, text));
     }
 
     /// Rejects the pending changes of the last turn; `false` if there are none.
