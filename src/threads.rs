@@ -60,6 +60,7 @@ pub fn start(
     let published = Published::default();
     let (ended, is_ended) = channel();
     let is_being_written = Box::new(host.is_being_written());
+    let note_saving = Box::new(host.note_saving());
     let set_log_level = Box::new(host.set_log_level());
     let core = Core {
         outlet,
@@ -81,6 +82,7 @@ pub fn start(
         outbox,
         published,
         is_being_written,
+        note_saving,
         set_log_level,
         refresh_environment,
         shut_down,

@@ -67,7 +67,7 @@ use acp_core::spine::effect::Level;
 use acp_edge::inbox::Inbox;
 use kit::autocmd::{self, Scope};
 use kit::user;
-pub use state::{Probe, Published, SetLogLevel};
+pub use state::{NoteSaving, Probe, Published, SetLogLevel};
 pub use wake::Outbox;
 
 /// The editor's connections to the rest of the library.
@@ -76,6 +76,7 @@ pub struct Wiring {
     pub outbox: Arc<Outbox>,
     pub published: Published,
     pub is_being_written: Probe,
+    pub note_saving: NoteSaving,
     pub set_log_level: SetLogLevel,
     /// Copies the current environment before an agent is started.
     pub refresh_environment: fn(),
@@ -141,6 +142,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         inbox: wiring.inbox,
         published: wiring.published,
         is_being_written: wiring.is_being_written,
+        note_saving: wiring.note_saving,
         set_log_level: wiring.set_log_level,
         refresh_environment: wiring.refresh_environment,
     });

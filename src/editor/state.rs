@@ -21,6 +21,9 @@ pub type Published = Arc<Mutex<Arc<Snapshot>>>;
 /// Returns without delay whether a program is writing to a file of this size.
 pub type Probe = Box<dyn Fn(&Path, u64) -> bool>;
 
+/// Notes that Neovim begins (`true`) or has ended saving a file.
+pub type NoteSaving = Box<dyn Fn(&Path, bool)>;
+
 /// Sets the lowest level of the log's entries.
 pub type SetLogLevel = Box<dyn Fn(Level)>;
 
@@ -29,6 +32,7 @@ pub struct Connection {
     pub inbox: Inbox,
     pub published: Published,
     pub is_being_written: Probe,
+    pub note_saving: NoteSaving,
     pub set_log_level: SetLogLevel,
     pub refresh_environment: fn(),
 }
@@ -86,6 +90,11 @@ pub fn send(event: acp_core::event::Event) {
 /// Returns without delay whether a program has a file of this size open and writes to it.
 pub fn is_being_written(path: &Path, bytes: u64) -> bool {
     with(|it| (it.is_being_written)(path, bytes)).unwrap_or(false)
+}
+
+/// Notes that Neovim begins (`true`) or has ended saving a file.
+pub fn note_saving(path: &Path, is_begun: bool) {
+    with(|it| (it.note_saving)(path, is_begun));
 }
 
 /// Sets the lowest level of the log's entries.

@@ -1,5 +1,6 @@
 //! Reports the files that the user writes lines of a buffer to without saving it, as `:write NAME` and
-//! `:1,2write!` do: they are the user's, also during a turn.
+//! `:1,2write!` do: they are the user's, also during a turn. The host waits for every file that Neovim
+//! is writing.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use nvim_oxi::mlua;
 use super::documents::{is_attached, set_known};
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::buffer;
-use super::state::send;
+use super::state::{self, send};
 use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::Stamp;
 use acp_core::spine::ids::BufId;
@@ -35,6 +36,7 @@ pub fn start() -> mlua::Result<()> {
 
 fn begins(fired: Fired) -> mlua::Result<()> {
     let target = fired.matched()?;
+    state::note_saving(&acp_edge::paths::resolved(Path::new(&target)), true);
     let (buf, is_whole) = (fired.buf()?, fired.event()? == "BufWritePre");
     // `:write NAME` names an unnamed buffer without an event that attaches it.
     if !is_whole || !is_attached(buf) || is_other(buf, &target)? {
@@ -47,6 +49,7 @@ fn begins(fired: Fired) -> mlua::Result<()> {
 
 fn ends(fired: Fired) -> mlua::Result<()> {
     let target = PathBuf::from(fired.matched()?);
+    state::note_saving(&acp_edge::paths::resolved(&target), false);
     let Some(before) = BEGUN.with_borrow_mut(|begun| begun.remove(&target)) else {
         return Ok(());
     };

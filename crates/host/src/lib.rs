@@ -22,6 +22,7 @@ mod history;
 mod locked;
 mod log;
 mod mcp;
+mod open_files;
 mod pipes;
 mod process;
 mod project;
@@ -204,6 +205,12 @@ impl Host {
     pub fn is_being_written(&self) -> impl Fn(&Path, u64) -> bool + use<> {
         let writers = Arc::clone(&self.kit.writers);
         move |path, bytes| writers.stays_open(path, bytes)
+    }
+
+    /// Returns a function that notes that Neovim begins (`true`) or has ended saving a file.
+    pub fn note_saving(&self) -> impl Fn(&Path, bool) + use<> {
+        let writers = Arc::clone(&self.kit.writers);
+        move |path, is_begun| writers.note_saving(path, is_begun)
     }
 
     /// Returns a function that sets the lowest level of the log's entries.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use acp_core::spine::event::Stamp;
 
 use crate::cookie::Cookie;
+use crate::open_files::OpenFiles;
 
 /// The delays of waiting for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +37,8 @@ impl Default for Quiescence {
 }
 
 impl Quiescence {
-    /// Returns the time for which an exhausted system is asked again; afterwards, missing data counts
-    /// as unreadable.
+    /// Returns the time for which an exhausted system is asked again, and a save of Neovim's is waited
+    /// for; afterwards, missing data counts as unreadable.
     pub(super) fn exhausted(self) -> Duration {
         self.patience * 5
     }
@@ -92,6 +93,8 @@ struct Tracked {
     timed_out: HashMap<PathBuf, Instant>,
     /// Files that this client or Neovim has written to their end.
     own_writes: Vec<(Stamp, Instant)>,
+    /// Files that Neovim is saving, and until when they are waited for.
+    saving: HashMap<PathBuf, Instant>,
 }
 
 impl Tracked {
@@ -151,7 +154,8 @@ impl Writers {
         self.insert_open(path);
     }
 
-    /// Records a write to a file; [`Self::note_closed`] follows.
+    /// Records a write to a file; [`Self::note_closed`] follows, except after a `truncate` of its
+    /// path.
     pub(super) fn note_written(&self, path: &Path) {
         self.insert_open(path);
         if let Some(open) = self.lock().open.get_mut(path) {
@@ -196,14 +200,30 @@ impl Writers {
     }
 
     /// Returns whether a program has a file of this size open and is writing it, and does not close
-    /// it soon: the report that it was closed may be late. Blocks for [`CLOSING`] at most.
+    /// it soon: the report that it was closed may be late. Blocks for [`CLOSING`] at most, and while
+    /// the open files are listed.
     pub(super) fn stays_open(&self, path: &Path, bytes: u64) -> bool {
         let is_open = |tracked: &mut Tracked| tracked.open_for(path, bytes).is_some();
         let waited = self
             .closed
             .wait_timeout_while(self.lock(), CLOSING, is_open);
         let (tracked, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        tracked.open_for(path, bytes).is_some()
+        let is_open = tracked.open_for(path, bytes).is_some();
+        // Notifications must not wait while the system is asked.
+        drop(tracked);
+        is_open && self.has_writer(path, &OpenFiles::list())
+    }
+
+    /// Returns whether a program has a file open for writing, or that is unknown.
+    ///
+    /// If none has, `truncate` has shortened it by its path: no report that it was closed follows, so
+    /// it is not waited for any longer.
+    pub(super) fn has_writer(&self, path: &Path, open_files: &OpenFiles) -> bool {
+        let has_writer = open_files.contain_for_writing(path);
+        if !has_writer {
+            self.note_closed(path);
+        }
+        has_writer
     }
 
     /// Records a file that this client or Neovim has written: it is complete although it is new.
@@ -215,6 +235,26 @@ impl Writers {
         if tracked.own_writes.len() < REMEMBERED {
             tracked.own_writes.push((stamp, Instant::now()));
         }
+    }
+
+    /// Records that Neovim begins or has ended saving a file. In between, the file may be missing: it
+    /// is renamed to a backup, and written anew.
+    pub(super) fn note_saving(&self, path: &Path, is_begun: bool) {
+        let mut tracked = self.lock();
+        let now = Instant::now();
+        tracked.saving.retain(|_, until| *until > now);
+        match is_begun {
+            true => {
+                let until = now + self.quiescence.exhausted();
+                tracked.saving.insert(path.to_owned(), until);
+            }
+            false => drop(tracked.saving.remove(path)),
+        }
+    }
+
+    /// Returns until when to wait for a file that Neovim is saving.
+    pub(super) fn saving_until(&self, path: &Path) -> Option<Instant> {
+        self.lock().saving.get(path).copied()
     }
 
     /// Records that waiting for a file timed out.
@@ -292,7 +332,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_save_waits_for_the_report_that_a_file_is_closed() {
-        let (writers, path) = (Writers::default(), Path::new("/p/a"));
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let (writers, path) = (Writers::default(), file.path());
         writers.note_written(path);
         let begun = Instant::now();
         assert!(writers.stays_open(path, 1), "nobody closes it");
@@ -303,6 +344,17 @@ mod tests {
             // On a busy machine, that thread may begin late.
             while writers.stays_open(path, 1) {}
         });
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_save_finds_out_that_a_written_file_was_never_open() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let (writers, path) = (Writers::default(), file.into_temp_path());
+        writers.note_written(&path);
+        assert!(!writers.stays_open(&path, 1));
+        // The next save does not wait.
+        assert!(!writers.is_open(&path, 1));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::manifest::{Entries, decode, encode};
 use super::reading::now;
@@ -43,6 +43,12 @@ pub(super) fn keep(store: &Store, real: &Path, entries: &Entries) -> Result<Path
         Ok(()) => Ok(path),
         Err(error) => Err(format!("{} could not be written: {error}", path.display())),
     }
+}
+
+/// Returns when a checkpoint was written, by its name.
+pub(super) fn written(path: &Path) -> Option<SystemTime> {
+    let (nanos, _) = path.file_name()?.to_str()?.split_once('-')?;
+    UNIX_EPOCH.checked_add(Duration::from_nanos(nanos.parse().ok()?))
 }
 
 /// Resets a checkpoint's age; returns whether it exists.

@@ -2,10 +2,12 @@
 //! new file at once.
 //!
 //! Invariants: a path is postponed for at most a second, and as long again once its file is gone,
-//! unless the file is shorter than before and a writer has it open: that file is incomplete, and is
-//! reported when it is closed. The parts of a move, which stamps tell, are reported by one look, and
-//! so are new and removed files that may be parts of one.
+//! unless the file is shorter than before and `/proc` shows a writer that has it open: that file is
+//! incomplete, and is reported when it is closed. A file that Neovim is saving is waited for, but not
+//! for ever. The parts of a move, which stamps tell, are
+//! reported by one look, and so are new and removed files that may be parts of one.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::manifest::Entries;
 use super::scan::FoundFile;
+use crate::open_files::OpenFiles;
 use crate::quiescence::{Quiescence, Writers};
 use acp_core::spine::event::Stamp;
 
@@ -56,6 +59,8 @@ struct Changed {
     wait: Option<Instant>,
     /// When it is not postponed any longer.
     end: Instant,
+    /// Neovim is saving it.
+    is_saving: bool,
     /// No look has seen it before.
     is_first: bool,
     /// A writer has it open, and it is shorter than before.
@@ -169,19 +174,25 @@ impl Postponed {
             // The files were examined before; now their writers are known.
             self.writers.catch_up();
         }
+        let open_files = LazyCell::new(OpenFiles::list);
         for (path, seen) in news {
             let (spelled, stamp) = (spelled(path), seen.stat.stamp());
             let is_shorter = known
                 .get(path)
                 .is_some_and(|known| stamp.bytes < known.stat.bytes);
-            let is_incomplete =
+            let mut is_incomplete =
                 is_shorter && !seen.is_link && self.writers.is_open(&spelled, stamp.bytes);
+            let end = since(path) + patience;
+            if is_incomplete && now >= end {
+                is_incomplete = self.writers.has_writer(&spelled, &open_files);
+            }
             let wait = match seen.is_link {
                 true => None,
                 false if is_shorter => self.writers.wait_full(&spelled, &stamp),
                 false => self.writers.wait(&spelled, &stamp),
             };
-            let wait = wait.or(is_incomplete.then_some(after));
+            let saving = self.writers.saving_until(&spelled);
+            let wait = wait.or((is_incomplete || saving.is_some()).then_some(after));
             let left = old(path);
             let is_other = left.is_none_or(|left| left.inode != stamp.inode);
             changed.push(Changed {
@@ -189,7 +200,8 @@ impl Postponed {
                 since: since(path),
                 gone: None,
                 wait: wait.map(|wait| now + wait),
-                end: since(path) + patience,
+                end: saving.unwrap_or(end),
+                is_saving: saving.is_some(),
                 is_first: !known.contains_key(path) && !before.contains_key(path),
                 is_incomplete,
                 left: left.filter(|_| is_other),
@@ -200,12 +212,15 @@ impl Postponed {
             // A file that was being written may have been moved just now.
             let held = before.get(path);
             let gone = held.and_then(|held| held.gone).unwrap_or(now);
+            let saving = self.writers.saving_until(&spelled(path));
+            let until = saving.map_or(gone + after, |_| now + after);
             changed.push(Changed {
                 path: path.clone(),
                 since: since(path),
                 gone: Some(gone),
-                wait: Some(gone + after).filter(|until| *until > now),
-                end: gone + patience,
+                wait: Some(until).filter(|until| *until > now),
+                end: saving.unwrap_or(gone + patience),
+                is_saving: saving.is_some(),
                 is_first: false,
                 is_incomplete: false,
                 left: held.and_then(|held| held.came).or(old(path)),
@@ -336,11 +351,13 @@ fn moves(changed: &[Changed]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// If one of these changes must wait, makes the others wait as well, no longer than any of them may.
+/// If one of these changes must wait, makes the others wait as well: for a save that is one of them, or
+/// no longer than any of them may.
 fn wait_together(changed: &mut [Changed], group: &[usize], until: Instant) {
     let each = || group.iter().filter_map(|at| changed.get(*at));
     let is_waiting = each().any(|it| it.wait.is_some());
-    let end = each().map(|it| it.end).min();
+    let saved = each().filter(|it| it.is_saving).map(|it| it.end).max();
+    let end = saved.or_else(|| each().map(|it| it.end).min());
     for at in group {
         if let (Some(it), Some(end), true) = (changed.get_mut(*at), end, is_waiting) {
             it.wait.get_or_insert(until);
@@ -370,6 +387,7 @@ mod tests {
                 gone: None,
                 wait: None,
                 end: now + after,
+                is_saving: false,
                 is_first: false,
                 is_incomplete: false,
                 left,

@@ -136,7 +136,10 @@ impl<'a> Pruning<'a> {
             let taken = meta.modified()?;
             let in_use = in_use.contains(&path);
             if in_use {
-                self.horizon = self.horizon.min(taken);
+                // The modification time alone is too late: another Neovim that opens the project
+                // resets it.
+                let written = checkpoints::written(&path).unwrap_or(taken);
+                self.horizon = self.horizon.min(taken).min(written);
             }
             self.checkpoints.push(Checkpoint {
                 path,
@@ -287,6 +290,14 @@ mod tests {
         file.set_modified(then).expect("a time");
     }
 
+    fn age_contents(store: &Store) {
+        for shard in folders(&store.blobs()).expect("shards") {
+            for (blob, _) in list(&shard).expect("blobs") {
+                age(&blob);
+            }
+        }
+    }
+
     #[test]
     fn what_an_exhausted_system_cannot_read_stays() {
         if !is_alone("project::prune::tests::what_an_exhausted_system_cannot_read_stays") {
@@ -318,11 +329,7 @@ mod tests {
         young.set_modified(SystemTime::now()).expect("a time");
         let lease = Lease::begin(&checkpoints::folder(&store, root)).expect("a lease");
         lease.build_upon(&used).expect("it is named");
-        for shard in folders(&store.blobs()).expect("shards") {
-            for (blob, _) in list(&shard).expect("blobs") {
-                age(&blob);
-            }
-        }
+        age_contents(&store);
         // As a file manager does.
         for folder in [projects(&store), store.blobs()] {
             fs::write(folder.join(".DS_Store"), "").expect("a file");
@@ -340,5 +347,38 @@ mod tests {
         drop(lease);
         prune(&store).expect("it is pruned");
         assert!(!used.exists() && last.exists());
+    }
+
+    #[test]
+    fn contents_of_a_running_neovim_stay_when_another_one_opens_its_checkpoint() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let limits = Limits {
+            prune_every: Duration::ZERO,
+            ..Limits::default()
+        };
+        let store = Store::new(folder.path(), limits);
+        let root = Path::new("/p");
+        let entry = Entry {
+            stat: Stat::of(&fs::metadata(folder.path()).expect("a folder")),
+            what: What::Text(store.put(b"at the beginning").expect("stored")),
+            settled: true,
+        };
+        let entries = Entries::from([("a".into(), entry)]);
+        let kept = checkpoints::keep(&store, root, &entries).expect("kept");
+        let ninety_days = 90 * 24 * 60 * 60 * 1_000_000_000;
+        let then = crate::project::reading::now() - ninety_days;
+        let checkpoint = kept.with_file_name(format!("{then:020}-1-0.manifest"));
+        fs::rename(kept, &checkpoint).expect("renamed");
+        let lease = Lease::begin(&checkpoints::folder(&store, root)).expect("a lease");
+        lease.build_upon(&checkpoint).expect("it is named");
+        let since = store.put(b"since then").expect("stored");
+        age_contents(&store);
+        let (opened, _) = checkpoints::last(&store, root).expect("a checkpoint");
+        assert_eq!(opened, checkpoint);
+        prune(&store).expect("it is pruned");
+        assert!(store.get(since).is_ok());
+        drop(lease);
+        prune(&store).expect("it is pruned");
+        assert!(store.get(since).is_err());
     }
 }

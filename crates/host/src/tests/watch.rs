@@ -613,6 +613,25 @@ fn a_shortened_file_is_reported_when_its_writer_closes_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_file_shortened_by_its_path_is_reported_with_the_checkpoint() {
+    let project = Project::with(&[("a", "one\ntwo\n")], |config| {
+        config.limits.quiescence.patience = Duration::ZERO;
+    });
+    project.checkpoint(Turns::Running);
+    let path = project.root.join("a");
+    // A reader is reported like a writer that opens the file.
+    assert_eq!(read(&path), "one\ntwo\n");
+    let mut perl = std::process::Command::new("perl");
+    // Perl calls truncate(2), which opens nothing.
+    let perl = perl.args(["-e", "truncate $ARGV[0], 4 or die"]).arg(&path);
+    assert!(perl.status().expect("perl").success());
+    project.checkpoint(Turns::Over);
+    let known = project.known.borrow();
+    assert_eq!(known.get(&path).map(String::as_str), Some("one\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_change_is_reported_after_its_writer_has_finished() {
     let project = Project::with(&[("a", "one\n"), ("b", "one\n")], wait_for_writers);
     for name in ["a", "new"] {

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::update::{Listings, is_listed};
 use super::checkpoints;
 use super::compare::Difference;
 use super::gaps::Gaps;
@@ -190,6 +191,7 @@ impl Shadow {
     pub(super) fn look(&mut self, paths: &[PathBuf]) -> Looked {
         let mut rules = self.rules();
         let mut folders = RealFolders::default();
+        let mut listings = Listings::new();
         // Postponed paths are examined as well, because they may be part of the same change.
         let mut targets: BTreeSet<PathBuf> = self.hold.paths().cloned().collect();
         for path in paths {
@@ -211,6 +213,10 @@ impl Shadow {
             match path_kind(self.root.path(), target.clone()) {
                 // Outside the root, only included files matter.
                 _ if target.is_absolute() => {}
+                // The disk ignores case, and the folder has a new name.
+                PathKind::Folder
+                    if self.folders.contains(&target)
+                        && !is_listed(self.root.path(), &target, &mut listings) => {}
                 PathKind::Folder if !rules.hides(&target, true) => {
                     let missing = target.ancestors().skip(1);
                     let missing = missing.filter(|folder| !self.folders.contains(*folder));
@@ -432,7 +438,7 @@ impl Shadow {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::fs;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::*;
     use crate::Environment;
@@ -446,6 +452,7 @@ mod tests {
     /// The shadow of a folder with a hidden file.
     struct Folder {
         shadow: Shadow,
+        writers: Arc<Writers>,
         root: PathBuf,
         folder: tempfile::TempDir,
     }
@@ -455,8 +462,10 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let root = folder.path().join("p");
             fs::create_dir_all(root.join("sub")).expect("a folder");
+            let writers = Arc::new(Writers::new(quiescence));
             let this = Self {
-                shadow: shadow(&folder, quiescence),
+                shadow: shadow(&folder, Arc::clone(&writers)),
+                writers,
                 root,
                 folder,
             };
@@ -522,13 +531,12 @@ mod tests {
         }
     }
 
-    fn shadow(folder: &tempfile::TempDir, quiescence: Quiescence) -> Shadow {
+    fn shadow(folder: &tempfile::TempDir, writers: Arc<Writers>) -> Shadow {
         let limits = Limits::default();
         let path = std::env::var_os("PATH").expect("a path");
         let environment = Environment::from_variables([("PATH".into(), path)]);
         let git = Git::new(environment, limits.file_bytes);
         let store = Arc::new(Store::new(&folder.path().join("s"), limits));
-        let writers = Arc::new(Writers::new(quiescence));
         Shadow::new(folder.path().join("p"), store, None, writers, git)
     }
 
@@ -574,6 +582,41 @@ mod tests {
         let looked = folder.look(&["sub/a"]);
         let changes = folder.follow(looked);
         folder.check(&changes, &[("sub/a", "old\n", "new\n")]);
+    }
+
+    #[test]
+    fn a_look_that_sees_only_where_a_file_was_moved_to_finds_where_it_was() {
+        let mut folder = Folder::new(Quiescence::default());
+        folder.settle("a");
+        folder.shadow.open(None, None, true);
+        fs::create_dir(folder.root.join("new")).expect("a folder");
+        fs::rename(folder.root.join("a"), folder.root.join("new/a")).expect("moved");
+        let looked = folder.look(&["new"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("new/a", "old\n", "old\n")]);
+    }
+
+    #[test]
+    fn a_file_that_neovim_is_saving_is_reported_when_it_is_saved() {
+        let mut folder = Folder::new(Quiescence {
+            patience: Duration::from_secs(3600),
+            ..Quiescence::default()
+        });
+        folder.settle("a");
+        folder.shadow.open(None, None, true);
+        let (path, backup) = (folder.root.join("a"), folder.root.join("a~"));
+        folder.writers.note_saving(&path, true);
+        fs::rename(&path, &backup).expect("moved");
+        let begun = Instant::now();
+        while begun.elapsed() < 2 * Quiescence::default().after {
+            assert_eq!(folder.look(&["a", "a~"]).changes, []);
+        }
+        folder.put("a", "new\n");
+        fs::remove_file(&backup).expect("a file");
+        folder.writers.note_saving(&path, false);
+        let looked = folder.look(&["a", "a~"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("a", "old\n", "new\n")]);
     }
 
     #[test]
@@ -672,7 +715,8 @@ mod tests {
         let included = folder.shadow.include(&known, Attempt::One);
         assert!(included.is_ok() && folder.shadow.keep().is_ok());
         // The next Neovim.
-        folder.shadow = shadow(&folder.folder, impatient());
+        folder.writers = Arc::new(Writers::new(impatient()));
+        folder.shadow = shadow(&folder.folder, Arc::clone(&folder.writers));
         folder.shadow.open(None, None, false);
         folder.put("hidden", "new\n");
         let looked = folder.look(&[]);

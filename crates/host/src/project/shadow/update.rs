@@ -5,13 +5,15 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{Looked, Reporting, Shadow};
 use crate::project::compare::{differences, is_same};
 use crate::project::gaps::UnseenBefore;
-use crate::project::manifest::{Entry, Stat, What};
+use crate::project::manifest::{Entries, Entry, Stat, What};
 use crate::project::reading::{Need, Wanted, read_all};
 use crate::project::rules::{Rules, Sources};
 use crate::project::scan::{Access, FoundFile, PathKind, RealFolders, Scan, path_kind};
@@ -36,7 +38,8 @@ impl Shadow {
         }
         let shared_here = scan.found.iter().filter(|seen| seen.is_shared);
         shared.extend(shared_here.map(|seen| seen.path.clone()));
-        let (mut found, unfound) = self.compare(scopes, scan.found);
+        let (mut found, mut unfound) = self.compare(scopes, scan.found);
+        unfound.extend(self.old_paths(&found));
         let mut notice = |seen: FoundFile| {
             if seen.is_shared {
                 shared.insert(seen.path.clone());
@@ -45,7 +48,7 @@ impl Shadow {
                 found.insert(seen.path.clone(), seen);
             }
         };
-        let (mut gone, mut hidden) = (Vec::new(), Vec::new());
+        let (mut gone, mut hidden, mut unlisted) = (Vec::new(), Vec::new(), Vec::new());
         for path in unfound {
             let folder = path.parent().unwrap_or(Path::new(""));
             let path_kind = match real.access(self.root.path(), folder) {
@@ -62,12 +65,23 @@ impl Shadow {
                     // A rule that hides it was added after the checkpoint.
                     hidden.push(path);
                 }
-                PathKind::File(seen) => notice(seen),
+                PathKind::File(seen) => {
+                    unlisted.push((path, seen.stat.inode));
+                    notice(seen);
+                }
                 PathKind::Nothing | PathKind::Folder => gone.push(path),
                 PathKind::Hidden => {}
             }
         }
         self.shared = shared;
+        let (root, mut listings) = (self.root.path(), Listings::new());
+        let is_listed = |path: &Path| is_listed(root, path, &mut listings);
+        for path in take_respelled(&self.entries, &mut found, unlisted, is_listed) {
+            self.included.remove(&path);
+            if self.entries.contains_key(&path) {
+                gone.push(path);
+            }
+        }
         for path in hidden {
             self.entries.remove(&path);
             self.kept = None;
@@ -309,6 +323,20 @@ impl Shadow {
         (differing.into_iter().collect(), unfound)
     }
 
+    /// Returns the known paths of files that were found at new ones: the notification that a file has
+    /// left its folder may come after a look that finds it in a new folder.
+    fn old_paths(&self, found: &BTreeMap<PathBuf, FoundFile>) -> Vec<PathBuf> {
+        let found = found.values();
+        let new = found.filter(|seen| !self.entries.contains_key(&seen.path));
+        let new: HashSet<u64> = new.map(|seen| seen.stat.inode).collect();
+        if new.is_empty() {
+            return vec![];
+        }
+        let known = self.entries.iter();
+        let old = known.filter(|(_, entry)| new.contains(&entry.stat.inode));
+        old.map(|(path, _)| path.clone()).collect()
+    }
+
     fn update_folders(
         &mut self,
         scan: &Scan,
@@ -347,6 +375,63 @@ fn is_everything(scope: &Path) -> bool {
     scope.as_os_str().is_empty()
 }
 
+/// Returns the paths at which a file only exists because the disk ignores case: it has a name that is
+/// spelled otherwise. Removes them from the found ones.
+///
+/// `unlisted` are files, with their inodes, that exist and that no walk has found; mostly, there are
+/// none.
+fn take_respelled(
+    known: &Entries,
+    found: &mut BTreeMap<PathBuf, FoundFile>,
+    unlisted: Vec<(PathBuf, u64)>,
+    mut is_listed: impl FnMut(&Path) -> bool,
+) -> BTreeSet<PathBuf> {
+    let mut inodes = HashSet::new();
+    let seen = found.values().map(|seen| seen.stat.inode);
+    let twice: HashSet<u64> = seen.filter(|inode| !inodes.insert(*inode)).collect();
+    let seen = found.values().map(|seen| (&seen.path, seen.stat.inode));
+    let seen = seen.filter(|(_, inode)| twice.contains(inode));
+    let mut suspects = unlisted;
+    suspects.extend(seen.map(|(path, inode)| (path.clone(), inode)));
+    if suspects.is_empty() {
+        return BTreeSet::new();
+    }
+    let inodes: HashSet<u64> = suspects.iter().map(|(_, inode)| *inode).collect();
+    let spelling = |path: &Path, inode: u64| (inode, path.to_string_lossy().to_lowercase());
+    let mut spellings: HashMap<(u64, String), HashSet<PathBuf>> = HashMap::new();
+    let files = known.iter().map(|(path, entry)| (path, entry.stat.inode));
+    let files = files.chain(found.values().map(|seen| (&seen.path, seen.stat.inode)));
+    for (path, inode) in files.filter(|(_, inode)| inodes.contains(inode)) {
+        let all = spellings.entry(spelling(path, inode)).or_default();
+        all.insert(path.clone());
+    }
+    suspects.retain(|(path, inode)| {
+        let all = spellings.get(&spelling(path, *inode));
+        all.is_some_and(|all| all.iter().any(|other| other != path)) && !is_listed(path)
+    });
+    let respelled: BTreeSet<PathBuf> = suspects.into_iter().map(|(path, _)| path).collect();
+    found.retain(|path, _| !respelled.contains(path));
+    respelled
+}
+
+/// The names in folders; `None` if one cannot be listed.
+pub(super) type Listings = HashMap<PathBuf, Option<HashSet<OsString>>>;
+
+/// Returns whether a path is spelled as its folders list it, or that is unknown.
+pub(super) fn is_listed(root: &Path, path: &Path, listings: &mut Listings) -> bool {
+    path.ancestors().all(|path| {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return true;
+        };
+        let names = listings.entry(folder.to_owned()).or_insert_with(|| {
+            let entries = fs::read_dir(root.join(folder)).ok()?;
+            let names = entries.map(|entry| Some(entry.ok()?.file_name()));
+            names.collect()
+        });
+        names.as_ref().is_none_or(|names| names.contains(name))
+    })
+}
+
 /// Returns the order of two paths below the root as [`Path`] has it, in a tenth of the time: such a
 /// path has no part that does not count, so the first different byte decides.
 fn order(a: &Path, b: &Path) -> Ordering {
@@ -375,7 +460,6 @@ fn differs(known: Option<&Entry>, seen: &FoundFile) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::sync::Arc;
 
     use super::*;
@@ -418,6 +502,78 @@ mod tests {
             let (a, b) = (path(a), path(b));
             proptest::prop_assert_eq!(order(&a, &b), a.cmp(&b));
         }
+    }
+
+    /// Renames the only known file on a disk that finds it by both names, of which it lists these. A
+    /// hard link stands for that. Returns the paths that count as gone, whether or not the rename shows
+    /// in the file's stat and an earlier look has seen the new name.
+    #[cfg(target_os = "linux")]
+    #[track_caller]
+    fn respelled(old: &str, new: &str, listed: &[&str]) -> Vec<String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        for name in [old, new] {
+            let above = root.join(name).parent().expect("a folder").to_owned();
+            fs::create_dir_all(above).expect("folders");
+        }
+        fs::write(root.join(old), "1").expect("a file");
+        fs::hard_link(root.join(old), root.join(new)).expect("a link");
+        let seen = |name: &str| match path_kind(root, name.into()) {
+            PathKind::File(seen) => (PathBuf::from(name), seen),
+            other => panic!("{other:?}"),
+        };
+        let stat = seen(old).1.stat;
+        let entry = |path: &str| {
+            let entry = Entry {
+                stat,
+                what: What::Later,
+                settled: true,
+            };
+            (PathBuf::from(path), entry)
+        };
+        let is_listed = |path: &Path| listed.iter().any(|name| path == Path::new(name));
+        let both = BTreeMap::from([seen(old), seen(new)]);
+        let new_only = BTreeMap::from([seen(new)]);
+        let unlisted = || vec![(PathBuf::from(old), stat.inode)];
+        let cases = [
+            (vec![entry(old)], both, vec![]),
+            (vec![entry(old)], new_only, unlisted()),
+            (vec![entry(old), entry(new)], BTreeMap::new(), unlisted()),
+        ];
+        let gone = cases.map(|(known, mut found, unlisted)| {
+            let known = Entries::from_iter(known);
+            let gone = take_respelled(&known, &mut found, unlisted, is_listed);
+            assert!(gone.iter().all(|path| !found.contains_key(path)));
+            gone
+        });
+        let [first, others @ ..] = gone;
+        assert!(others.iter().all(|gone| *gone == first), "{others:?}");
+        let gone = first.iter().map(|path| path.display().to_string());
+        gone.collect()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_whose_name_has_another_case_now_is_not_at_its_old_path() {
+        assert_eq!(respelled("Foo.txt", "foo.txt", &["foo.txt"]), ["Foo.txt"]);
+        assert_eq!(respelled("D/a", "d/a", &["d/a"]), ["D/a"]);
+        // Two files, where case counts.
+        let both = ["Foo.txt", "foo.txt"];
+        assert_eq!(respelled("Foo.txt", "foo.txt", &both), [""; 0]);
+        assert_eq!(respelled("Foo.txt", "bar.txt", &["bar.txt"]), [""; 0]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_path_is_listed_as_its_folders_spell_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("D")).expect("a folder");
+        fs::write(folder.path().join("D/a"), "1").expect("a file");
+        let mut listings = Listings::new();
+        let mut check = |path: &str| is_listed(folder.path(), Path::new(path), &mut listings);
+        assert!(check("D/a"));
+        assert!(!check("D/A"));
+        assert!(!check("d/a"));
     }
 
     #[test]
