@@ -18,7 +18,7 @@ use acp_edge::inbox::Inbox;
 /// The snapshot the core published last.
 pub type Published = Arc<Mutex<Arc<Snapshot>>>;
 
-/// Returns without delay whether a program is writing to a file of this size.
+/// Returns whether a program is writing to a file of this size; waits a moment for it to end.
 pub type Probe = Box<dyn Fn(&Path, u64) -> bool>;
 
 /// Notes that Neovim begins (`true`) or has ended saving a file.
@@ -87,7 +87,8 @@ pub fn send(event: acp_core::event::Event) {
     with(|it| it.inbox.send(event));
 }
 
-/// Returns without delay whether a program has a file of this size open and writes to it.
+/// Returns whether a program has a file of this size open and writes to it; waits a moment for it to
+/// close the file.
 pub fn is_being_written(path: &Path, bytes: u64) -> bool {
     with(|it| (it.is_being_written)(path, bytes)).unwrap_or(false)
 }

@@ -317,7 +317,8 @@ impl Host {
                 let inbox = self.kit.inbox.clone();
                 self.kit.spawn("a timer", async move {
                     tokio::time::sleep(Duration::from_millis(ms)).await;
-                    inbox.send(Event::Timer { token });
+                    // What an agent has sent in time is handled before.
+                    inbox.send_behind_agents(Event::Timer { token });
                 });
             }
             HostEffect::ReadImage { token, path } => attachments::image(token, path, &self.kit),

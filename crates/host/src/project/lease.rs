@@ -7,17 +7,20 @@
 //! Neovim compares the files with it.
 //!
 //! Invariant: the data of a running Neovim is not pruned: its lease names the checkpoint it builds
-//! on, and everything stored since that checkpoint is younger.
+//! on, and what it has stored since is younger than the lease.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
+use super::checkpoints;
 use super::reading::{Exhausted, now};
 use super::store::make_private;
 use crate::locked::Locked;
@@ -209,23 +212,30 @@ pub(super) fn ended(folder: &Path) -> Result<Vec<Ended>, Exhausted> {
     Ok(ended)
 }
 
-/// Returns the checkpoints that running Neovims build on, and those at the beginning of turns that
-/// ran when their Neovim ended.
+/// Returns the checkpoints that running Neovims build on, with the beginning of the earliest lease on
+/// each, and those at the beginning of turns that ran when their Neovim ended.
 ///
 /// # Errors
 /// A lease cannot be read, so it is unknown.
-pub(super) fn built_upon(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut named = Vec::new();
+pub(super) fn built_upon(folder: &Path) -> io::Result<HashMap<PathBuf, Option<SystemTime>>> {
+    let mut named = HashMap::new();
     for path in leases(folder)? {
         let Some(file) = unless_closed(File::open(&path))? else {
             continue;
         };
         let is_over = Locked::new(file.try_clone()?, FlockOperation::NonBlockingLockShared).is_ok();
         let terms = terms(&file)?;
+        let begun = checkpoints::written(&path);
         let checkpoint = terms.checkpoint.filter(|_| !is_over);
-        named.extend(checkpoint.into_iter().chain(terms.turn));
+        let checkpoint = checkpoint.map(|name| (name, begun));
+        let turn = terms.turn.map(|name| (name, None));
+        for (name, begun) in checkpoint.into_iter().chain(turn) {
+            let known = named.entry(folder.join(name)).or_insert(begun);
+            // Nothing comes before all times.
+            *known = begun.min(*known);
+        }
     }
-    Ok(named.into_iter().map(|name| folder.join(name)).collect())
+    Ok(named)
 }
 
 /// Returns nothing for a file that is gone, or that another user has left.

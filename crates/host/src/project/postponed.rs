@@ -3,8 +3,8 @@
 //!
 //! Invariants: a path is postponed for at most a second, and as long again once its file is gone,
 //! unless the file is shorter than before and `/proc` shows a writer that has it open: that file is
-//! incomplete, and is reported when it is closed. A file that Neovim is saving is waited for, but not
-//! for ever. The parts of a move, which stamps tell, are
+//! incomplete, and is reported when it is closed. The removal of a file that Neovim is saving is
+//! postponed until that is done, for ten seconds at most. The parts of a move, which stamps tell, are
 //! reported by one look, and so are new and removed files that may be parts of one.
 
 use std::cell::LazyCell;
@@ -183,7 +183,9 @@ impl Postponed {
             let mut is_incomplete =
                 is_shorter && !seen.is_link && self.writers.is_open(&spelled, stamp.bytes);
             let end = since(path) + patience;
-            if is_incomplete && now >= end {
+            // The closing by a writer that was seen is reported.
+            let is_seen = before.get(path).is_some_and(|held| held.again.is_none());
+            if is_incomplete && now >= end && !is_seen {
                 is_incomplete = self.writers.has_writer(&spelled, &open_files);
             }
             let wait = match seen.is_link {
@@ -191,8 +193,9 @@ impl Postponed {
                 false if is_shorter => self.writers.wait_full(&spelled, &stamp),
                 false => self.writers.wait(&spelled, &stamp),
             };
+            let wait = wait.or(is_incomplete.then_some(after));
+            // If it is there and quiescent, it may be another program's, which the save replaces.
             let saving = self.writers.saving_until(&spelled);
-            let wait = wait.or((is_incomplete || saving.is_some()).then_some(after));
             let left = old(path);
             let is_other = left.is_none_or(|left| left.inode != stamp.inode);
             changed.push(Changed {
@@ -355,7 +358,7 @@ fn moves(changed: &[Changed]) -> Vec<Vec<usize>> {
 /// no longer than any of them may.
 fn wait_together(changed: &mut [Changed], group: &[usize], until: Instant) {
     let each = || group.iter().filter_map(|at| changed.get(*at));
-    let is_waiting = each().any(|it| it.wait.is_some());
+    let is_waiting = each().any(|it| it.wait.is_some() || it.is_saving);
     let saved = each().filter(|it| it.is_saving).map(|it| it.end).max();
     let end = saved.or_else(|| each().map(|it| it.end).min());
     for at in group {

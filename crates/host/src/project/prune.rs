@@ -126,7 +126,7 @@ impl<'a> Pruning<'a> {
     }
 
     fn look_at_project(&mut self, folder: &Path) -> io::Result<()> {
-        let in_use: HashSet<PathBuf> = built_upon(folder)?.into_iter().collect();
+        let used = built_upon(folder)?;
         let all = checkpoints::all(folder)?;
         let count = all.len();
         for (index, path) in all.into_iter().enumerate() {
@@ -134,12 +134,12 @@ impl<'a> Pruning<'a> {
                 continue;
             };
             let taken = meta.modified()?;
-            let in_use = in_use.contains(&path);
-            if in_use {
-                // The modification time alone is too late: another Neovim that opens the project
-                // resets it.
-                let written = checkpoints::written(&path).unwrap_or(taken);
-                self.horizon = self.horizon.min(taken).min(written);
+            let since = used.get(&path).copied();
+            let in_use = since.is_some();
+            if let Some(begun) = since {
+                // The modification time is too late: another Neovim that opens the project resets it.
+                let written = || checkpoints::written(&path).unwrap_or(taken);
+                self.horizon = self.horizon.min(begun.unwrap_or_else(written));
             }
             self.checkpoints.push(Checkpoint {
                 path,
@@ -371,6 +371,12 @@ mod tests {
         fs::rename(kept, &checkpoint).expect("renamed");
         let lease = Lease::begin(&checkpoints::folder(&store, root)).expect("a lease");
         lease.build_upon(&checkpoint).expect("it is named");
+        let old = format!("{then:020}-1.life");
+        fs::rename(
+            lease.reviews().with_extension("life"),
+            checkpoint.with_file_name(old),
+        )
+        .expect("renamed");
         let since = store.put(b"since then").expect("stored");
         age_contents(&store);
         let (opened, _) = checkpoints::last(&store, root).expect("a checkpoint");

@@ -195,18 +195,18 @@ impl Keeper {
         }
     }
 
-    /// States that no agent runs from now on, after writing the queued changes.
+    /// States that no agent runs from now on, and writes the queued changes.
     ///
     /// # Errors
     /// A sentence.
     pub(super) fn agents_have_ended(&self) -> Result<(), String> {
-        self.flush()?;
-        match &lock(&self.own).lease {
-            Some(lease) => lease
-                .agents_have_ended()
-                .map_err(|error| self.words(&error)),
+        // To write may take long, and what changes meanwhile is not the agents'.
+        let stated = match &lock(&self.own).lease {
+            Some(lease) => lease.agents_have_ended(),
             None => Ok(()),
-        }
+        };
+        self.flush()?;
+        stated.map_err(|error| self.words(&error))
     }
 
     /// Returns what Neovims that have ended have left here.

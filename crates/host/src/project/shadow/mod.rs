@@ -620,6 +620,34 @@ mod tests {
     }
 
     #[test]
+    fn a_save_that_has_not_ended_is_not_waited_for_without_end() {
+        let mut folder = Folder::new(impatient());
+        folder.settle("a");
+        folder.shadow.open(None, None, true);
+        let path = folder.root.join("a");
+        folder.writers.note_saving(&path, true);
+        fs::remove_file(&path).expect("a file");
+        let looked = folder.look(&["a"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("a", "old\n", "")]);
+    }
+
+    #[test]
+    fn what_another_program_has_written_before_a_save_is_reported() {
+        let mut folder = Folder::new(Quiescence {
+            patience: Duration::from_secs(3600),
+            ..Quiescence::default()
+        });
+        folder.settle("a");
+        folder.shadow.open(None, None, true);
+        folder.writers.note_saving(&folder.root.join("a"), true);
+        folder.put("a", "new\n");
+        folder.settle("a");
+        let changes = folder.look(&["a"]).changes;
+        folder.check(&changes, &[("a", "old\n", "new\n")]);
+    }
+
+    #[test]
     fn what_an_exhausted_system_hides_is_reported_later() {
         if !is_alone("project::shadow::tests::what_an_exhausted_system_hides_is_reported_later") {
             return;

@@ -378,8 +378,8 @@ fn is_everything(scope: &Path) -> bool {
 /// Returns the paths at which a file only exists because the disk ignores case: it has a name that is
 /// spelled otherwise. Removes them from the found ones.
 ///
-/// `unlisted` are files, with their inodes, that exist and that no walk has found; mostly, there are
-/// none.
+/// `unlisted` are files, with their inodes, that exist and that no walk has found, or whose inode is
+/// that of a new file; mostly, there are none.
 fn take_respelled(
     known: &Entries,
     found: &mut BTreeMap<PathBuf, FoundFile>,
@@ -388,7 +388,8 @@ fn take_respelled(
 ) -> BTreeSet<PathBuf> {
     let mut inodes = HashSet::new();
     let seen = found.values().map(|seen| seen.stat.inode);
-    let twice: HashSet<u64> = seen.filter(|inode| !inodes.insert(*inode)).collect();
+    let mut twice: HashSet<u64> = seen.filter(|inode| !inodes.insert(*inode)).collect();
+    twice.extend(unlisted.iter().map(|(_, inode)| *inode));
     let seen = found.values().map(|seen| (&seen.path, seen.stat.inode));
     let seen = seen.filter(|(_, inode)| twice.contains(inode));
     let mut suspects = unlisted;
