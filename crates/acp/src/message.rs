@@ -222,6 +222,8 @@ pub enum Update {
     ConfigOptions(Vec<SessionOption>),
     /// The session's title (`None` = unchanged, an empty one = none any more).
     Info { title: Option<String> },
+    /// Whether the agent works on the session, in a turn or outside of one.
+    Active(bool),
     /// Tokens used and the size of the context window, `cost` as text ("0.12 USD").
     Usage {
         used: u64,

@@ -23,10 +23,10 @@ pub struct Model {
 }
 
 impl Model {
-    /// Returns whether an agent works on a prompt.
+    /// Returns whether an agent works, on a prompt or outside a turn.
     pub fn is_working(&self) -> bool {
         let mut sessions = self.conversation.sessions();
-        sessions.any(|(_, session)| session.is_in_turn())
+        sessions.any(|(key, session)| session.is_in_turn() || self.workspace.works_outside(key))
     }
 
     pub fn phase(&self, key: SessionKey) -> Phase {

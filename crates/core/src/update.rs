@@ -189,6 +189,7 @@ fn apply(model: &mut Model, event: Event, fx: &mut Effects) {
             Some(TimerJob::Cancelled { session, request }) => {
                 model.cancel_is_late(session, request, fx);
             }
+            Some(TimerJob::Quiet(session)) => model.quiet_passed(session, fx),
             Some(TimerJob::Second(session)) => model.second_passed(session, token, fx),
             Some(TimerJob::OptionChosen(session)) => {
                 model

@@ -175,11 +175,24 @@ fn info(raw: &RawValue) -> Option<Update> {
     if let Some(error) = meta.and_then(codex_error) {
         return Some(error);
     }
+    if let (None, Some(status)) = (title, meta.and_then(codex_status)) {
+        return Some(status);
+    }
     let title = title.and_then(|title| match title.get() {
         "null" => Some(String::new()),
         _ => raw::text(title).filter(|title| !title.is_empty()),
     });
     Some(Update::Info { title })
+}
+
+/// Reads whether Codex works on its thread and does not wait for the user: after `/goal`, it works
+/// outside of turns as well.
+fn codex_status(meta: &RawValue) -> Option<Update> {
+    let [codex] = raw::fields(meta.get(), ["codex"])?;
+    let [status] = raw::fields(codex?.get(), ["threadStatus"])?;
+    let [kind, flags] = raw::fields(status?.get(), ["type", "activeFlags"])?;
+    let waits = flags.is_some_and(|flags| flags.get().contains("\"waitingOn"));
+    Some(Update::Active(raw::word(kind?)? == "active" && !waits))
 }
 
 /// Reads an error that Codex reports beside the conversation: it tries again, or another turn failed.

@@ -33,7 +33,7 @@ const FOREIGN: [&str; 1] = ["_auth/status_update"];
 const UNREAD: [&str; 13] = [
     // Which account the agent uses: its own log-in page says so.
     "authStatus",
-    // The thread's status, which the turn's start and end already give.
+    // Its entries `threadStatus` and `error` are read (`decode::updates`).
     "codex",
     // The tokens of the turn; the session's usage comes as `usage_update`.
     "quota",

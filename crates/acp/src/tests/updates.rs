@@ -297,6 +297,16 @@ fn mode_options_and_title_are_read() {
         r#"{"sessionUpdate":"session_info_update","_meta":{"codex":{"error":null}}}"#,
         info(None),
     );
+    for (status, is_active) in [("active", true), ("idle", false), ("systemError", false)] {
+        let json = format!(
+            r#"{{"sessionUpdate":"session_info_update","_meta":{{"codex":{{"threadStatus":{{"type":"{status}"}}}}}}}}"#
+        );
+        check(&json, Update::Active(is_active));
+    }
+    check(
+        r#"{"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"active","activeFlags":["waitingOnApproval"]}}}}"#,
+        Update::Active(false),
+    );
     let notice = |severity, text: &str| Update::Notice {
         severity,
         text: text.to_owned(),

@@ -23,6 +23,8 @@ pub enum TimerJob {
     Cancelled { session: SessionKey, request: u64 },
     /// The next second of a turn.
     Second(SessionKey),
+    /// The time after which work outside a turn is over.
+    Quiet(SessionKey),
     /// The debounce of cycling through the modes.
     OptionChosen(SessionKey),
     /// Time limit for agents to list their sessions.
@@ -73,7 +75,10 @@ impl Jobs {
         let is_due = |job: &&TimerJob| {
             !matches!(
                 job,
-                TimerJob::Control { .. } | TimerJob::Cancelled { .. } | TimerJob::Second(_)
+                TimerJob::Control { .. }
+                    | TimerJob::Cancelled { .. }
+                    | TimerJob::Second(_)
+                    | TimerJob::Quiet(_)
             )
         };
         let text = |job: &dyn std::fmt::Debug| format!("{job:?}");

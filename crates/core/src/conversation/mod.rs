@@ -24,6 +24,7 @@ pub mod mention;
 pub mod notices;
 pub(crate) mod opening;
 pub mod options;
+mod outside;
 pub mod plan;
 pub mod progress;
 mod proposals;

@@ -11,6 +11,7 @@ use crate::conversation::history::state::Keeping;
 use crate::conversation::login::Login;
 use crate::conversation::opening::Opening;
 use crate::conversation::options::Options;
+use crate::conversation::outside::Outside;
 use crate::conversation::queue::Queue;
 use crate::conversation::reach::Reach;
 use crate::conversation::transcript::{Entry, Transcript};
@@ -45,6 +46,7 @@ pub struct Session {
     pub(super) apart: BTreeMap<QuestionId, usize>,
     pub(super) history: Keeping,
     pub(super) turn: Option<Turn>,
+    pub(super) outside: Outside,
     /// Prompts that wait for the session to be ready or for the turn to end.
     pub(super) queue: Queue,
     /// The transcript entry that shows the rejections to report with the next prompt.
@@ -139,6 +141,7 @@ impl Session {
             apart: BTreeMap::new(),
             history: Keeping::default(),
             turn: None,
+            outside: Outside::default(),
             queue: Queue::default(),
             along: None,
             attached: Attached::default(),
@@ -287,6 +290,7 @@ impl Session {
                     self.title = (!title.is_empty()).then_some(title);
                 }
             }
+            Update::Active(is_active) => self.outside.is_active = is_active,
             Update::Usage { used, size, cost } => {
                 // It is the whole session's: a report without it leaves it as it is.
                 let cost = cost.or_else(|| self.usage.take()?.cost);
@@ -323,6 +327,8 @@ impl Session {
     /// not sent returns to the queue.
     pub(crate) fn leave_agent(&mut self) {
         self.agent = None;
+        self.outside.is_active = false;
+        self.forget_outside();
         self.queue.keep_sent(None);
         self.opening.close();
         self.replay_was_cut();

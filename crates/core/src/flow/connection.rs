@@ -127,7 +127,9 @@ impl Model {
         if session.is_in_turn() {
             self.finish_turn(key, &TurnEnd::AgentExited, fx);
         }
-        self.subagents_rest(key, fx);
+        if !self.workspace.work_ends(key, fx) {
+            self.conversation.wait_for_quiet(key, fx);
+        }
     }
 
     /// Answers an agent's questions and asks it to end; its sessions are notified when it has

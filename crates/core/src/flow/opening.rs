@@ -175,6 +175,7 @@ impl Model {
         }));
         self.conversation.options_came(key, now.options, fx);
         self.take_early_updates(agent, key, &now.session, fx);
+        self.settle_outside(key, fx);
         self.next_prompt(key, fx);
     }
 

@@ -278,7 +278,7 @@ impl Model {
                     fx.push(Effect::Host(HostEffect::Resolve { token, paths }));
                 }
                 Outcome::Asked(session, tool) => self.tool_proposes(session, &tool),
-                Outcome::Decided(decision) => self.permission_decided(decision),
+                Outcome::Decided(decision) => self.permission_decided(decision, fx),
                 Outcome::Reply(asker, result) => {
                     fx.reply(&asker, result);
                     self.answer_tools(fx);
@@ -287,7 +287,8 @@ impl Model {
         }
     }
 
-    fn permission_decided(&mut self, decision: Decision) {
+    fn permission_decided(&mut self, decision: Decision, fx: &mut Effects) {
+        let key = decision.session;
         if decision.rule.is_some() {
             // The rule decides about it, so it is no longer merely proposed.
             self.workspace
@@ -297,8 +298,14 @@ impl Model {
             self.workspace
                 .proposal_answered(decision.id, is_allowed, decision.rule.is_some());
         }
-        if let Some(session) = self.conversation.session_mut(decision.session) {
+        if let Some(session) = self.conversation.session_mut(key) {
+            let (tool, is_allowed) = (decision.tool.clone(), decision.is_allowed);
             session.decided(decision);
+            match is_allowed {
+                Some(true) => session.calls_outside(&tool),
+                _ => session.does_not_call(&tool),
+            }
         }
+        self.settle_outside(key, fx);
     }
 }

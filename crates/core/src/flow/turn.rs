@@ -177,16 +177,25 @@ impl Model {
     fn cancel_turn(&mut self, key: SessionKey, had_uses: bool, fx: &mut Effects) {
         let is_its = |question: &Question| question.session == key;
         let had_questions = self.questions.iter().any(is_its);
+        let works = self.shows_work(key);
         self.cancel_questions(key, fx);
         let mut of_subagents = self.conversation.subagent_cancels(key);
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
         let served = session.agent().zip(session.id().cloned());
-        let Some((agent, id)) = served.filter(|_| session.is_in_turn()) else {
-            let had_work = had_questions || !of_subagents.is_empty();
+        let is_in_turn = session.is_in_turn();
+        let Some((agent, id)) = served.clone().filter(|_| is_in_turn) else {
+            let had_work = had_questions || !of_subagents.is_empty() || works;
             if had_work {
                 session.transcript_mut().cancel_tools();
+            }
+            if let Some((agent, id)) = served.filter(|_| works) {
+                let line = rpc::notification(client::CANCEL, client::cancel(&id));
+                fx.push(Effect::Host(HostEffect::Send { agent, line }));
+                let text = "The agent works outside a turn and was asked to stop. If it goes on, `:Acp \
+                            stop` ends it.";
+                fx.push(notify(Level::Info, text));
             }
             fx.append(&mut of_subagents);
             if !self.conversation.cancel_login(key, fx) && !had_uses && !had_work {
@@ -279,8 +288,7 @@ impl Model {
     }
 
     pub(crate) fn finish_turn(&mut self, key: SessionKey, end: &TurnEnd, fx: &mut Effects) {
-        // What they change is the agent's, also after the turn.
-        let is_left = self.conversation.working_subagents(key) > 0;
+        let has_subagents = self.conversation.working_subagents(key) > 0;
         let Some(session) = self.conversation.session_mut(key) else {
             return;
         };
@@ -292,16 +300,21 @@ impl Model {
             // Its calls end with it.
             TurnEnd::AgentExited => false,
         };
-        if (is_cut || ended.is_cancelled) && !is_left {
+        if (is_cut || ended.is_cancelled) && !has_subagents {
             let is_asked = |id: &ToolCallId| self.questions.are_about(key, id);
             session.transcript_mut().cancel_tools_but(is_asked);
         }
-        self.workspace.set_in_turn(key, is_left);
+        if ended.was_sent {
+            session.forget_outside();
+        }
+        self.workspace.set_in_turn(key, false);
+        // What it changes is the agent's, also after the turn.
+        self.settle_outside(key, fx);
         self.view.turn_ends(key);
         self.conversation.touch_feedback();
         self.tools.tools_turn_ends(key);
         self.terminals.end_turn(key, ended.is_cancelled, fx);
-        if ended.was_sent && !is_left {
+        if ended.was_sent {
             self.workspace.ask_checkpoint(key, fx);
         }
         fx.push(emit(Announcement::TurnEnded {
@@ -310,15 +323,34 @@ impl Model {
         }));
     }
 
-    /// Closes the window of a turn that has ended before its sub-agents, once none of them works.
-    pub(crate) fn subagents_rest(&mut self, key: SessionKey, fx: &mut Effects) {
+    /// Opens a window when an agent begins to work outside a turn: a prompt that was sent has its own.
+    pub(crate) fn settle_outside(&mut self, key: SessionKey, fx: &mut Effects) {
         let session = self.conversation.session(key);
-        let is_over = session.is_some_and(|session| !session.is_in_turn());
-        let is_left = self.conversation.working_subagents(key) > 0;
-        if is_over && !is_left && self.workspace.is_in_turn(key) {
-            self.workspace.set_in_turn(key, false);
-            self.workspace.ask_checkpoint(key, fx);
+        let is_outside = session.is_some_and(|session| session.awaited().is_none());
+        if is_outside && self.has_work_outside(key) {
+            self.conversation.saw_work(key, fx);
+            self.workspace.work_begins(key, fx);
         }
+    }
+
+    /// Closes the window of work outside a turn once nothing shows that it goes on.
+    pub(crate) fn quiet_passed(&mut self, key: SessionKey, fx: &mut Effects) {
+        let was_quiet = self.conversation.was_quiet(key);
+        let goes_on = !was_quiet || self.has_work_outside(key);
+        if self.workspace.works_outside(key) && (goes_on || !self.workspace.work_ends(key, fx)) {
+            self.conversation.wait_for_quiet(key, fx);
+        }
+    }
+
+    fn has_work_outside(&self, key: SessionKey) -> bool {
+        self.shows_work(key) || self.conversation.working_subagents(key) > 0
+    }
+
+    /// Returns whether a session's agent shows that it works outside a turn, its sub-agents aside.
+    pub(crate) fn shows_work(&self, key: SessionKey) -> bool {
+        let is_asked = |id: &ToolCallId| self.questions.are_about(key, id);
+        let session = self.conversation.session(key);
+        session.is_some_and(|session| session.shows_work(is_asked))
     }
 
     pub(crate) fn session_update(
@@ -328,15 +360,12 @@ impl Model {
         update: Update,
         fx: &mut Effects,
     ) {
-        let is_of_subagent = matches!(update, Update::SubAgent(_));
         let Some((id, update)) = self.conversation.translate_update(agent, id, update) else {
             return;
         };
         if let Some(key) = self.conversation.session_of(agent, &id) {
             self.apply_update(key, update, fx);
-            if is_of_subagent {
-                self.subagents_rest(key, fx);
-            }
+            self.settle_outside(key, fx);
             return;
         }
         self.conversation.hold_update(agent, id, update, fx);
@@ -386,6 +415,9 @@ impl Model {
                 let id = patch.id.clone();
                 self.workspace.tool_named(key, &patch);
                 self.merge_tool(key, patch);
+                if let Some(session) = self.conversation.session_mut(key) {
+                    session.calls_outside(&id);
+                }
                 self.tool_proposes(key, &id);
                 self.follow_tool(key, &id);
                 self.consult_again(key, &id, fx);

@@ -160,6 +160,8 @@ impl Model {
         if working > 0 && phase == Phase::Idle {
             let text = format!("{} working", plural(working, "sub-agent"));
             title.push((text.into(), "AcpToolRunning"));
+        } else if phase == Phase::Idle && self.shows_work(key) {
+            title.push(("works on its own".into(), "AcpToolRunning"));
         }
         if let Some(time) = clock.and_then(Clock::silence) {
             title.push((format!("silent for {time}").into(), "AcpWarning"));

@@ -269,7 +269,7 @@ impl Save {
     }
 }
 
-/// Whether a turn runs in a project. Only then, if the system cannot watch its files, the host
+/// Whether a turn runs in a project, or an agent works outside of one. Only then, if the system cannot watch its files, the host
 /// compares them repeatedly: an idle project costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Turns {

@@ -9,6 +9,7 @@ use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::queue::QueueAction;
 use crate::event::{Event, ProjectEvent, ReviewEvent, SessionEvent, ViewEvent};
+use crate::spine::effect::Turns;
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::ids::{QueueId, SessionKey};
 use crate::spine::project::Whole;
@@ -227,6 +228,156 @@ fn changes_outside_of_turns_are_not_attributed_to_the_agent() {
             assert_eq!(w.buffer(F), "a\nb\nothers\n");
         }
     }
+}
+
+/// Codex reports whether it works on its thread.
+fn reports(w: &mut World, status: &str) {
+    w.updates(json!({
+        "sessionUpdate": "session_info_update",
+        "_meta": { "codex": { "threadStatus": { "type": status } } },
+    }));
+}
+
+/// Lets time pass without a sign of work.
+fn rests(w: &mut World) {
+    for _ in 0..3 {
+        w.time_passes();
+    }
+}
+
+#[test]
+fn what_an_agent_changes_after_its_turn_is_reviewed_while_it_reports_that_it_works() {
+    let mut w = running(Place::Disk, Some("a\nb\nc\nd\ne\n"));
+    w.ends_turn("end_turn");
+    reports(&mut w, "active");
+    assert_eq!(w.editor.titles[&S1], "bot · idle · works on its own");
+    shell(&mut w, |disk| disk.put(F, "A\nb\nc\nd\ne\n"));
+    check_hunks(&w, &[(0, "a", "A")]);
+    rests(&mut w);
+    // Short rests are part of the work.
+    reports(&mut w, "idle");
+    assert_eq!(w.editor.titles[&S1], "bot · idle · 1 hunk");
+    w.time_passes();
+    reports(&mut w, "active");
+    w.time_passes();
+    shell(&mut w, |disk| disk.put(F, "A\nb\nC\nd\ne\n"));
+    check_hunks(&w, &[(0, "a", "A"), (2, "c", "C")]);
+    reports(&mut w, "idle");
+    rests(&mut w);
+    shell(&mut w, |disk| disk.put(F, "A\nb\nC\nd\nothers\n"));
+    check_hunks(&w, &[(0, "a", "A"), (2, "c", "C")]);
+    let (session, step) = (None, UndoStep::Undo(None));
+    w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\nd\nothers\n"));
+}
+
+#[test]
+fn what_a_call_changes_outside_a_turn_is_reviewed_until_it_has_ended() {
+    for (kind, hunks) in [("edit", 1), ("read", 0)] {
+        let mut w = running(Place::Disk, Some("a\nb\nc\n"));
+        w.ends_turn("end_turn");
+        let call = |status: &str| {
+            json!({
+                "sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "kind": kind,
+                "status": status,
+            })
+        };
+        w.updates(call("pending"));
+        shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
+        assert_eq!(w.model.workspace.reviews().counts(S1).1, hunks, "{kind}");
+        rests(&mut w);
+        // The checkpoint at the end finds what the watcher missed.
+        w.holds(Part::Watcher);
+        w.disk.put(F, "A\nb\nC\n");
+        w.updates(call("completed"));
+        rests(&mut w);
+        let hunks = 2 * hunks;
+        assert_eq!(w.model.workspace.reviews().counts(S1).1, hunks, "{kind}");
+        assert!(!w.model.workspace.is_in_turn(S1));
+    }
+}
+
+#[test]
+fn a_call_that_is_never_closed_counts_until_the_next_turn_has_ended() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    w.ends_turn("end_turn");
+    w.updates(json!({ "sessionUpdate": "tool_call", "toolCallId": "t", "title": "T" }));
+    rests(&mut w);
+    assert!(w.model.workspace.is_in_turn(S1));
+    w.prompts("go on");
+    w.ends_turn("end_turn");
+    rests(&mut w);
+    assert!(!w.model.workspace.is_in_turn(S1));
+    shell(&mut w, |disk| disk.put(F, "others\nb\n"));
+    check_hunks(&w, &[]);
+}
+
+#[test]
+fn a_change_while_a_checkpoint_of_work_outside_a_turn_is_pending_is_reviewed() {
+    for is_closed in [false, true] {
+        let mut w = running(Place::Disk, Some("a\n"));
+        w.ends_turn("end_turn");
+        w.holds(Part::Shadow);
+        w.holds(Part::Watcher);
+        reports(&mut w, "active");
+        // It has looked, and is not answered yet.
+        assert!(w.shadow.checks(&mut w.disk));
+        w.disk.put(F, "A\n");
+        match is_closed {
+            true => w.happens(Event::Session(SessionEvent::Close { session: S1 })),
+            false => {
+                reports(&mut w, "idle");
+                rests(&mut w);
+            }
+        }
+        w.goes_on();
+        rests(&mut w);
+        check_hunks(&w, &[(0, "a", "A")]);
+        assert!(!w.model.workspace.is_in_turn(S1));
+    }
+}
+
+#[test]
+fn the_host_learns_when_an_agent_works() {
+    let check = |w: &World, turns| assert_eq!(w.shadow.turns, turns);
+    let mut w = running(Place::Disk, None);
+    w.prompts("queued");
+    w.ends_turn("end_turn");
+    // The queued prompt was sent with the checkpoint that ended the first turn.
+    check(&w, Turns::Running);
+    w.ends_turn("end_turn");
+    check(&w, Turns::Over);
+    w.holds(Part::Shadow);
+    w.prompts("never sent");
+    w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    w.goes_on();
+    check(&w, Turns::Over);
+    reports(&mut w, "active");
+    check(&w, Turns::Running);
+    reports(&mut w, "idle");
+    rests(&mut w);
+    check(&w, Turns::Over);
+}
+
+#[test]
+fn a_cancel_reaches_what_an_agent_does_outside_a_turn() {
+    let cancel = |w: &mut World| w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    let mut w = running(Place::Disk, None);
+    w.ends_turn("end_turn");
+    reports(&mut w, "active");
+    w.skip();
+    cancel(&mut w);
+    w.saw(&[
+        "a1 <- session/cancel s1",
+        "Info: The agent works outside a turn and was asked to stop. If it goes on, `:Acp stop` \
+         ends it.",
+    ]);
+    reports(&mut w, "idle");
+    cancel(&mut w);
+    w.saw(&["Info: Nothing is running in this chat."]);
+    reports(&mut w, "active");
+    w.exits(A1, "code 1", &[]);
+    assert!(!w.model.workspace.is_in_turn(S1));
 }
 
 #[test]

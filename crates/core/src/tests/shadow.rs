@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use crate::event::{Event, ProjectEvent};
+use crate::spine::effect::Turns;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::CheckpointTaken;
 use crate::spine::project::{Checkpoint, FileChange, FileState};
@@ -20,6 +21,8 @@ pub struct Shadow {
     known: BTreeMap<PathBuf, FileState>,
     /// Requested checkpoints.
     asked: VecDeque<Token<CheckpointTaken>>,
+    /// Whether an agent works, as the last request says.
+    pub turns: Turns,
     /// Events that are not yet reported.
     outbox: VecDeque<Event>,
     /// It may have missed changes: the project was closed for a while.
@@ -51,14 +54,26 @@ impl Shadow {
         self.has_slept |= self.open.is_empty();
     }
 
-    pub fn is_asked(&mut self, token: Token<CheckpointTaken>, root: &Path) {
+    pub fn is_asked(&mut self, token: Token<CheckpointTaken>, root: &Path, turns: Turns) {
         assert!(self.open.iter().any(|open| open == root), "it is not open");
         self.asked.push_back(token);
+        self.turns = turns;
     }
 
     /// Returns whether a file existed at its last look.
     pub fn knows(&self, path: &Path) -> bool {
         self.known.contains_key(path)
+    }
+
+    /// Returns a file as the last report has it.
+    pub fn reported(&self, path: &Path) -> Option<&FileState> {
+        let mut changes = self.outbox.iter().flat_map(|event| match event {
+            Event::Project(ProjectEvent::Changed { changes, .. }) => changes.as_slice(),
+            _ => &[],
+        });
+        let next = changes.find(|change| change.path == path);
+        let known = || self.known.get(path);
+        next.map(|change| &change.before).or_else(known)
     }
 
     pub fn is_open(&self) -> bool {

@@ -480,7 +480,10 @@ fn what_sub_agents_change_after_the_turn_is_under_review_until_the_last_one_ends
         w.ends_turn("end_turn");
         assert_eq!(changes(&mut w, "A\nb\nc\nd\ne\n"), 1);
         match end {
-            "idle" => w.updates(ended("end_turn")),
+            "idle" => {
+                w.updates(ended("end_turn"));
+                (0..3).for_each(|_| w.time_passes());
+            }
             _ => w.exits(A1, "code 1", &[]),
         }
         assert_eq!(changes(&mut w, "A\nb\nC\nd\ne\n"), 1, "{end}");

@@ -501,7 +501,9 @@ impl World {
                 self.asked.retain(|path| !path.starts_with(&root));
                 self.shadow.closes(&root);
             }
-            HostEffect::Checkpoint { token, root, .. } => self.shadow.is_asked(token, &root),
+            HostEffect::Checkpoint { token, root, turns } => {
+                self.shadow.is_asked(token, &root, turns);
+            }
             HostEffect::Restore { ref path, .. } | HostEffect::MoveDisk { from: ref path, .. } => {
                 let path = path.clone();
                 self.disk.queue(path, effect);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::{Effect, HostEffect, Turns};
 use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::{Pending, Token, reply};
@@ -42,6 +42,8 @@ pub(crate) struct CheckpointJob {
     /// The session that waits; `None` after it has gone on without the checkpoint.
     pub session: Option<SessionKey>,
     pub root: PathBuf,
+    /// Whether the host was told that a turn runs.
+    pub turns: Turns,
 }
 
 impl Workspace {
@@ -119,6 +121,7 @@ impl Workspace {
                 Some(session) => self.checkpoint_taken(session, &job.root, result, fx),
                 None => self.leave_project(&job.root, fx),
             }
+            self.tell_turns(job, fx);
         }
     }
 }

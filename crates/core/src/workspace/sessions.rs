@@ -24,18 +24,26 @@ pub struct Folders {
 pub(super) struct SessionFiles {
     pub folders: Folders,
     pub is_in_turn: bool,
-    /// A checkpoint is being taken: it ends the window of the last turn, and the next prompt waits
-    /// for it.
+    /// Its agent works outside a turn: its window stays open.
+    pub works_outside: bool,
+    /// A checkpoint is being taken: it closes the window, unless the agent works outside a turn, and the
+    /// next prompt waits for it.
     pub awaits_checkpoint: bool,
     /// The text of files as this session last read or wrote them: the base of its writes.
     pub seen: HashMap<PathBuf, Text>,
 }
 
 impl SessionFiles {
+    /// Returns whether its agent works.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.is_in_turn || self.works_outside
+    }
+
     pub(super) fn new(folders: Folders) -> Self {
         Self {
             folders,
             is_in_turn: false,
+            works_outside: false,
             awaits_checkpoint: false,
             seen: HashMap::new(),
         }
@@ -48,6 +56,12 @@ impl Workspace {
         if let Some(session) = self.sessions.get_mut(&key) {
             session.is_in_turn = is_in_turn;
         }
+    }
+
+    /// Returns whether a session's agent works outside a turn.
+    pub(crate) fn works_outside(&self, key: SessionKey) -> bool {
+        let session = self.sessions.get(&key);
+        session.is_some_and(|session| session.works_outside)
     }
 
     /// Returns whether a prompt of a session waits for its checkpoint.

@@ -4,6 +4,8 @@
 //! Invariant: a prompt is sent once its checkpoint is taken, so that earlier changes are not
 //! attributed to the agent, or after [`PATIENCE`] without one. The window closes with the first
 //! checkpoint after the turn, so that all changes until then are. A turn runs even if its checkpoint fails.
+//! Work outside a turn waits for no checkpoint: the earlier state of a file is what the host last
+//! saw of it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +26,7 @@ pub(crate) const PATIENCE: u32 = 30;
 /// The open windows, and the limits of projects already reported to the user.
 #[derive(Debug, Default)]
 pub struct Windows {
-    /// In the order in which their turns began.
+    /// In the order in which they were opened.
     open: Vec<Window>,
     /// The reported limits of open projects.
     limited: BTreeSet<(PathBuf, Limit)>,
@@ -104,17 +106,37 @@ impl Workspace {
         };
         if !std::mem::replace(&mut session.awaits_checkpoint, true) {
             let root = session.folders.project.clone();
-            self.take_checkpoint(key, root, fx);
+            self.take_checkpoint(Some(key), root, fx);
         }
     }
 
-    fn take_checkpoint(&mut self, session: SessionKey, root: PathBuf, fx: &mut Effects) {
+    /// Returns whether an agent works in a project.
+    fn turns_in(&self, root: &Path) -> Turns {
         let mut here = self.sessions.values();
-        let runs = here.any(|session| session.folders.project == root && session.is_in_turn);
-        let turns = if runs { Turns::Running } else { Turns::Over };
+        match here.any(|session| session.folders.project == root && session.is_at_work()) {
+            true => Turns::Running,
+            false => Turns::Over,
+        }
+    }
+
+    /// Tells the host if work has begun or ended since a checkpoint was requested, unless another one was
+    /// requested since.
+    pub(super) fn tell_turns(&mut self, taken: CheckpointJob, fx: &mut Effects) {
+        let root = taken.root;
+        let is_asked = self.jobs.checkpoints.values().any(|job| job.root == root);
+        let mut sessions = self.sessions.values();
+        let is_open = sessions.any(|session| session.folders.project == root);
+        if is_open && !is_asked && self.turns_in(&root) != taken.turns {
+            self.take_checkpoint(None, root, fx);
+        }
+    }
+
+    fn take_checkpoint(&mut self, session: Option<SessionKey>, root: PathBuf, fx: &mut Effects) {
+        let turns = self.turns_in(&root);
         let job = CheckpointJob {
-            session: Some(session),
+            session,
             root: root.clone(),
+            turns,
         };
         let token = self.jobs.checkpoints.add(job);
         self.changes.asked(&root, token);
@@ -127,20 +149,26 @@ impl Workspace {
             return;
         };
         let root = session.folders.project;
-        if self.windows.is_open(key) && !session.awaits_checkpoint {
-            self.take_checkpoint(key, root.clone(), fx);
+        if self.windows.is_open(key) && (session.works_outside || !session.awaits_checkpoint) {
+            // One that is pending may have looked before the agent's last change.
+            let jobs = self.jobs.checkpoints.values_mut();
+            let its = jobs.filter(|job| job.session == Some(key));
+            its.for_each(|job| job.session = None);
+            self.take_checkpoint(Some(key), root.clone(), fx);
         }
         self.leave_project(&root, fx);
     }
 
-    /// Returns whether changes on disk may still be a session's, of this turn or the last.
+    /// Returns whether changes on disk may still be those of a session's agent.
     pub(crate) fn is_in_turn(&self, key: SessionKey) -> bool {
         self.windows.is_open(key)
     }
 
-    /// Opens the window of a turn whose prompt is being sent.
+    /// Opens the window of a turn whose prompt is being sent; it takes the place of an earlier one.
     pub(crate) fn open_window(&mut self, key: SessionKey) {
-        if let Some(session) = self.sessions.get(&key) {
+        self.windows.open.retain(|window| window.session != key);
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.works_outside = false;
             self.windows.open.push(Window {
                 session: key,
                 root: session.folders.project.clone(),
@@ -148,6 +176,36 @@ impl Workspace {
                 told: BTreeSet::new(),
             });
         }
+    }
+
+    /// Opens a session's window, or keeps it open, because its agent works outside a turn. A checkpoint
+    /// tells the host.
+    pub(crate) fn work_begins(&mut self, key: SessionKey, fx: &mut Effects) {
+        if self.works_outside(key) {
+            return;
+        }
+        if !self.windows.is_open(key) {
+            self.open_window(key);
+        }
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.works_outside = true;
+        }
+        self.ask_checkpoint(key, fx);
+    }
+
+    /// Closes the window of work outside a turn with a checkpoint; `false` if one is pending, which may
+    /// have looked before the agent's last change.
+    pub(crate) fn work_ends(&mut self, key: SessionKey, fx: &mut Effects) -> bool {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return true;
+        };
+        if session.works_outside && session.awaits_checkpoint {
+            return false;
+        }
+        if std::mem::take(&mut session.works_outside) {
+            self.ask_checkpoint(key, fx);
+        }
+        true
     }
 
     /// Ends a session's wait for a checkpoint that does not come: what holds up the look at the files,
@@ -166,7 +224,8 @@ impl Workspace {
         self.checkpoint_taken(key, &root, Err(why), fx);
     }
 
-    /// Handles a finished checkpoint: closes the last turn's window and sends the next prompt.
+    /// Handles a finished checkpoint: closes the window, unless the agent works outside a turn, and
+    /// sends the next prompt.
     pub(crate) fn checkpoint_taken(
         &mut self,
         key: SessionKey,
@@ -188,7 +247,10 @@ impl Workspace {
             }
         }
         let open = self.windows.open.len();
-        self.windows.open.retain(|window| window.session != key);
+        let stays = self.works_outside(key);
+        self.windows
+            .open
+            .retain(|window| stays || window.session != key);
         if self.windows.open.len() < open {
             let line = format!(
                 "session {}: what changes from now on is not the agent's",
@@ -225,7 +287,7 @@ impl Workspace {
     }
 
     /// Attributes a change at `path` to a session: of several candidates, the one that has named
-    /// the file, else the one whose turn began last.
+    /// the file, else the one whose window was opened last.
     pub(crate) fn agent_at(&self, path: &Path) -> Option<SessionKey> {
         let open = self.windows.open.iter().rev();
         let over: Vec<&Window> = open

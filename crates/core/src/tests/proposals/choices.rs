@@ -237,6 +237,25 @@ fn a_choice_waits_for_changes_reported_after_the_turn() {
 }
 
 #[test]
+fn a_choice_is_applied_to_a_write_that_was_allowed_after_the_turn() {
+    let mut w = World::ready();
+    w.disk.put(F, OLD);
+    open(&mut w, F);
+    w.prompts("hi");
+    w.ends_turn("end_turn");
+    let call = edit("t", &[diff(F, Some(OLD), NEW)]);
+    asks(&mut w, "0", &call, &options());
+    // While the user reads the question, changes on disk are not the agent's.
+    assert!(!w.model.workspace.is_in_turn(S1));
+    decide(&mut w, Accept, 1);
+    decide(&mut w, Reject, 3);
+    assert_eq!(answered(&w, "0"), "yes");
+    w.disk.put(F, NEW);
+    w.settle();
+    assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
+}
+
+#[test]
 fn a_proposal_is_located_again_after_changes_of_others() {
     let mut w = World::ready();
     w.disk.put(F, OLD);

@@ -14,6 +14,23 @@ impl Story {
         }
     }
 
+    /// Counts as the agent's what other programs have changed and no report has when a window opens:
+    /// for work outside a turn, no checkpoint is before that.
+    pub(super) fn note_window(&mut self) {
+        let workspace = &self.w.model.workspace;
+        let is_open = workspace.agent_at(Path::new(FILES[0])).is_some();
+        if is_open && !self.has_window {
+            for (file, typed) in &mut self.typed {
+                let known = self.w.shadow.reported(Path::new(FILES[*file]));
+                let text = known.and_then(FileState::text).unwrap_or_default();
+                let text = text.to_string();
+                let is_known = |line: &String| text.lines().any(|known| known == line);
+                typed.retain(|line| !line.starts_with('x') || is_known(line));
+            }
+        }
+        self.has_window = is_open;
+    }
+
     /// The agent makes a request about a terminal, which may not exist.
     pub(super) fn asks_of_terminal(&mut self, what: &str, number: u32) {
         self.ids += 1;
@@ -110,11 +127,12 @@ impl Story {
         self.w.disk.put(FILES[file], &content);
     }
 
-    /// Returns whether a turn runs. What the agent does after it, before the checkpoint is reported,
-    /// may come too late.
+    /// Returns whether a turn runs, or the agent works outside of one. What it does afterwards, before
+    /// the checkpoint is reported, may come too late.
     fn is_in_turn(&self) -> bool {
         let session = self.w.model.conversation.session(self.session().0);
         session.is_some_and(|session| session.awaited().is_some())
+            || self.w.model.workspace.works_outside(self.session().0)
     }
 
     /// The agent changes a file as a whole.

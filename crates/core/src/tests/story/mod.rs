@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::spine::effect::{EditorEffect, HostEffect};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::ids::{AgentKey, BufId, SessionKey, TerminalKey};
+use crate::spine::project::FileState;
 use crate::tests::agent::Life;
 use crate::tests::editor::Travel;
 use crate::tests::steps::{Can, Step};
@@ -48,6 +49,8 @@ pub struct Story {
     proposed: BTreeMap<(String, usize), Proposal>,
     /// The user has accepted something.
     has_accepted: bool,
+    /// Changes on disk are an agent's.
+    has_window: bool,
     ids: u32,
     lines: u32,
     sessions: u32,
@@ -93,6 +96,7 @@ impl Story {
             typed: BTreeMap::new(),
             proposed: BTreeMap::new(),
             has_accepted: false,
+            has_window: false,
             ids: 100,
             lines: 0,
             sessions: 1,
@@ -390,5 +394,6 @@ impl Story {
             Step::Buffer(file, what) => self.buffer(*file, what),
         }
         self.note_reads();
+        self.note_window();
     }
 }

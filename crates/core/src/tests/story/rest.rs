@@ -1,7 +1,6 @@
 //! The end of a random story: no line of the user is lost, and buffers, disk and ledgers agree.
 
 use super::*;
-use crate::spine::project::FileState;
 use crate::text::Text;
 
 /// The state of a file that a reject brings back.

@@ -18,6 +18,7 @@ use crate::workspace::Workspace;
 use crate::workspace::feedback::Rejected;
 use crate::workspace::fileops::{Intent, Kind};
 use crate::workspace::ledger::Which;
+use crate::workspace::sessions::SessionFiles;
 
 /// The user's choices about a file that the agent is about to write.
 #[derive(Debug)]
@@ -97,7 +98,7 @@ impl Workspace {
     /// unreported.
     fn may_write(&self, key: SessionKey) -> bool {
         let session = self.sessions.get(&key);
-        session.is_some_and(|session| session.is_in_turn) || self.windows.is_open(key)
+        session.is_some_and(SessionFiles::is_at_work) || self.windows.is_open(key)
     }
 
     /// Carries out earlier choices after an agent wrote a file; the ledger already contains the
