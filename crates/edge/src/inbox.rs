@@ -1,13 +1,13 @@
 //! The inbox: the only channel into the core.
 //!
-//! It has two lanes. The *prompt lane* carries reports of the user, the editor, timers and the
-//! disk. It is unbounded, because its senders must never block and are slow or few. Reports of
-//! changed files can be large, so their sender takes a permit ([`Permit`]) for the size of their
-//! texts. The *agent lane* carries agents' messages and is bounded by the bytes they were decoded
-//! from: the reader of a pipe takes a permit first, and waits for it while the core is
-//! busy, so a slow core slows the agent down instead of growing a queue. Output of terminals uses
-//! the agent lane too, with a smaller, separate bound, so that messages of agents never wait for its
-//! permits and never queue behind much of it.
+//! It has two lanes. The *prompt lane* carries reports of the user, the editor and the disk. It is
+//! unbounded, because its senders must never block and are slow or few. Reports of changed files can
+//! be large, so their sender takes a permit ([`Permit`]) for the size of their texts. The *agent lane*
+//! carries agents' messages and is bounded by the bytes they were decoded from: the reader of a pipe
+//! takes a permit first, and waits for it while the core is busy, so a slow core slows the agent down
+//! instead of growing a queue. Output of terminals uses the agent lane too, with a smaller, separate
+//! bound, so that messages of agents never wait for its permits and never queue behind much of it.
+//! Timers use it without a bound: a time limit must not overtake an answer.
 //!
 //! Invariants: events of one lane are delivered in order; the prompt lane goes first (a cancel does
 //! not wait behind ten thousand chunks); a permit is returned when its event is received, or when
@@ -144,7 +144,7 @@ impl Inbox {
     }
 
     /// Sends on the agent lane without a permit: for the few events that must not overtake an
-    /// agent's messages, such as its exit.
+    /// agent's messages, such as its exit and the end of a time limit.
     pub fn send_behind_agents(&self, event: Event) {
         let mut queues = self.shared.lock();
         if !queues.closed {

@@ -317,7 +317,7 @@ impl Host {
                 let inbox = self.kit.inbox.clone();
                 self.kit.spawn("a timer", async move {
                     tokio::time::sleep(Duration::from_millis(ms)).await;
-                    // What an agent has sent in time is handled before.
+                    // What an agent has sent in time is handled before, if it was read.
                     inbox.send_behind_agents(Event::Timer { token });
                 });
             }

@@ -6,11 +6,12 @@ use std::path::Path;
 use serde_json::json;
 
 use super::super::files::{
-    Script, check_bytes, hunks, prompt, start, touch, turn, wait_hunks, wait_lines,
+    Script, check_bytes, go_on, hunks, prompt, start, touch, turn, wait_hunks, wait_lines,
+    wait_pause,
 };
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
-use crate::review::wait_window_closed;
+use crate::review::{wait_file, wait_window_closed};
 
 /// Returns the names of all file buffers, listed or not, and the alternate buffer's.
 fn buffers(nvim: &Nvim) -> serde_json::Value {
@@ -129,6 +130,33 @@ fn check_moved(command: &str, keys: &str, first: &str) {
         "{swap}"
     );
     door.nvim.quit();
+}
+
+#[test]
+fn what_a_call_changes_after_the_turn_is_reviewed() {
+    let call =
+        |status: &str| json!({ "id": "t", "title": "make", "kind": "execute", "status": status });
+    let script = Script::new()
+        .ends()
+        .step(json!({ "tool": call("in_progress") }))
+        .pause("p")
+        .step(json!({ "shell": "sed -i s/one/ONE/ a.txt" }))
+        .step(json!({ "tool_update": call("completed") }));
+    let project = Project::new().file("a.txt", "one\n");
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    prompt(&nvim);
+    nvim.wait("the agent to work", || {
+        nvim.screen().text().contains("works on its own")
+    });
+    wait_pause(&nvim, "p");
+    go_on(&nvim, "p");
+    wait_hunks(&nvim, json!([[0, ["one"], ["ONE"], "pending"]]));
+    nvim.wait("the agent to rest", || {
+        !nvim.screen().text().contains("works on its own")
+    });
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", "one\n");
+    nvim.quit();
 }
 
 #[test]

@@ -19,12 +19,18 @@ impl Script {
     }
 
     /// Ends the turn; the following steps come after the next prompt.
-    pub fn turn(mut self) -> Self {
-        if self.in_turn {
+    pub fn turn(self) -> Self {
+        let mut ended = self.ends();
+        ended.in_turn = true;
+        ended.step(json!({ "expect": "session/prompt", "as": "prompt" }))
+    }
+
+    /// Ends the turn; the following steps come after it, without a prompt.
+    pub fn ends(mut self) -> Self {
+        if std::mem::take(&mut self.in_turn) {
             self.steps.push(json!({ "end": "prompt" }));
         }
-        self.in_turn = true;
-        self.step(json!({ "expect": "session/prompt", "as": "prompt" }))
+        self
     }
 
     /// Adds any step.
@@ -75,9 +81,9 @@ impl Script {
             .step(json!({ "wait_file": gate(&format!("{name}.go")) }))
     }
 
-    /// Ends the last turn and returns the script as text.
+    /// Ends the last turn, if it has not ended, and returns the script as text.
     pub fn done(self) -> String {
-        let steps = self.step(json!({ "end": "prompt" })).steps;
+        let steps = self.ends().steps;
         let lines = steps.iter().map(|step| format!("{step}\n"));
         lines.collect()
     }

@@ -23,7 +23,7 @@ pub enum TimerJob {
     Cancelled { session: SessionKey, request: u64 },
     /// The next second of a turn.
     Second(SessionKey),
-    /// The time after which work outside a turn is over.
+    /// The time after which work outside a turn may be over.
     Quiet(SessionKey),
     /// The debounce of cycling through the modes.
     OptionChosen(SessionKey),

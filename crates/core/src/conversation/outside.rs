@@ -1,8 +1,8 @@
 //! The work of an agent outside a turn: what Codex does after `/goal`, and calls that go on or begin
 //! without a prompt.
 //!
-//! Invariant: such work is over after [`QUIET_MS`] without a sign of it, so that short calls are one
-//! piece of work.
+//! Invariant: such work is over after one or two times [`QUIET_MS`] without a sign of it, so that short
+//! calls are one piece of work.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,9 @@ use crate::render::toolcall::ToolCall;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
 use crate::spine::ids::SessionKey;
-use crate::spine::pending::{Token, reply};
 use acp::{ToolCallId, ToolKind};
 
-/// The time after which work without a sign of it is over, in milliseconds.
+/// The time between two looks at whether work goes on, in milliseconds.
 const QUIET_MS: u64 = 2_000;
 
 /// What is known of the work of a session's agent outside a turn.
@@ -28,28 +27,34 @@ pub(super) struct Outside {
     calls: BTreeSet<ToolCallId>,
     /// There was a sign of work since the last timer.
     was_seen: bool,
-    timer: Option<Token<reply::Timer>>,
+    has_timer: bool,
 }
 
 impl Session {
     /// Records a call that the agent has reported outside a turn, or that the user has allowed.
-    pub(crate) fn calls_outside(&mut self, id: &ToolCallId) {
+    pub(crate) fn note_outside_call(&mut self, id: &ToolCallId) {
         let is_outside = self.awaited().is_none();
         let call = self.transcript.find_tool(id);
         match is_outside && call.is_some_and(ToolCall::is_open) {
             true => drop(self.outside.calls.insert(id.clone())),
-            false => self.does_not_call(id),
+            false => self.forget_outside_call(id),
         }
     }
 
     /// Forgets a call that does not go on.
-    pub(crate) fn does_not_call(&mut self, id: &ToolCallId) {
+    pub(crate) fn forget_outside_call(&mut self, id: &ToolCallId) {
         self.outside.calls.remove(id);
     }
 
     /// Forgets all such calls: one that is never closed must not count for ever.
-    pub(crate) fn forget_outside(&mut self) {
+    pub(crate) fn forget_outside_calls(&mut self) {
         self.outside.calls.clear();
+    }
+
+    /// Cancels all calls but those outside a turn: the agent reports how these end.
+    pub(crate) fn cancel_tools_inside(&mut self) {
+        let calls = &self.outside.calls;
+        self.transcript.cancel_tools_but(|id| calls.contains(id));
     }
 
     /// Returns whether the agent reports that it works, or a call that may change files is open and
@@ -70,16 +75,15 @@ impl Conversation {
             return;
         };
         session.outside.was_seen = true;
-        if session.outside.timer.is_none() {
-            self.wait_for_quiet(key, fx);
-        }
+        self.wait_for_quiet(key, fx);
     }
 
-    /// Sets the timer after which work without a sign of it is over.
+    /// Sets the timer after which work without a sign of it may be over, unless it is set.
     pub(crate) fn wait_for_quiet(&mut self, key: SessionKey, fx: &mut Effects) {
-        if let Some(session) = self.sessions.get_mut(&key) {
+        let session = self.sessions.get_mut(&key);
+        if let Some(session) = session.filter(|session| !session.outside.has_timer) {
             let token = self.jobs.timers.add(TimerJob::Quiet(key));
-            session.outside.timer = Some(token);
+            session.outside.has_timer = true;
             let ms = QUIET_MS;
             fx.push(Effect::Host(HostEffect::Timer { token, ms }));
         }
@@ -89,7 +93,7 @@ impl Conversation {
     pub(crate) fn was_quiet(&mut self, key: SessionKey) -> bool {
         let session = self.sessions.get_mut(&key);
         session.is_none_or(|session| {
-            session.outside.timer = None;
+            session.outside.has_timer = false;
             !std::mem::take(&mut session.outside.was_seen)
         })
     }

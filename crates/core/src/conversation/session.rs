@@ -328,7 +328,7 @@ impl Session {
     pub(crate) fn leave_agent(&mut self) {
         self.agent = None;
         self.outside.is_active = false;
-        self.forget_outside();
+        self.forget_outside_calls();
         self.queue.keep_sent(None);
         self.opening.close();
         self.replay_was_cut();

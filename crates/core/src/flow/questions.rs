@@ -302,8 +302,8 @@ impl Model {
             let (tool, is_allowed) = (decision.tool.clone(), decision.is_allowed);
             session.decided(decision);
             match is_allowed {
-                Some(true) => session.calls_outside(&tool),
-                _ => session.does_not_call(&tool),
+                Some(true) => session.note_outside_call(&tool),
+                _ => session.forget_outside_call(&tool),
             }
         }
         self.settle_outside(key, fx);

@@ -188,11 +188,13 @@ impl Model {
         let Some((agent, id)) = served.clone().filter(|_| is_in_turn) else {
             let had_work = had_questions || !of_subagents.is_empty() || works;
             if had_work {
-                session.transcript_mut().cancel_tools();
+                session.cancel_tools_inside();
             }
-            if let Some((agent, id)) = served.filter(|_| works) {
+            if let Some((agent, id)) = served.filter(|_| works || had_questions) {
                 let line = rpc::notification(client::CANCEL, client::cancel(&id));
                 fx.push(Effect::Host(HostEffect::Send { agent, line }));
+            }
+            if works {
                 let text = "The agent works outside a turn and was asked to stop. If it goes on, `:Acp \
                             stop` ends it.";
                 fx.push(notify(Level::Info, text));
@@ -300,12 +302,13 @@ impl Model {
             // Its calls end with it.
             TurnEnd::AgentExited => false,
         };
-        if (is_cut || ended.is_cancelled) && !has_subagents {
+        // One that was not sent has no calls.
+        if ended.was_sent && (is_cut || ended.is_cancelled) && !has_subagents {
             let is_asked = |id: &ToolCallId| self.questions.are_about(key, id);
             session.transcript_mut().cancel_tools_but(is_asked);
         }
         if ended.was_sent {
-            session.forget_outside();
+            session.forget_outside_calls();
         }
         self.workspace.set_in_turn(key, false);
         // What it changes is the agent's, also after the turn.
@@ -314,9 +317,8 @@ impl Model {
         self.conversation.touch_feedback();
         self.tools.tools_turn_ends(key);
         self.terminals.end_turn(key, ended.is_cancelled, fx);
-        if ended.was_sent {
-            self.workspace.ask_checkpoint(key, fx);
-        }
+        // The host was told of a turn whose prompt was not sent, too.
+        self.workspace.ask_checkpoint(key, fx);
         fx.push(emit(Announcement::TurnEnded {
             session: key,
             stop_reason: end.name().to_owned(),
@@ -336,8 +338,13 @@ impl Model {
     /// Closes the window of work outside a turn once nothing shows that it goes on.
     pub(crate) fn quiet_passed(&mut self, key: SessionKey, fx: &mut Effects) {
         let was_quiet = self.conversation.was_quiet(key);
-        let goes_on = !was_quiet || self.has_work_outside(key);
-        if self.workspace.works_outside(key) && (goes_on || !self.workspace.work_ends(key, fx)) {
+        if !self.workspace.works_outside(key) {
+            return;
+        }
+        if self.has_work_outside(key) {
+            // It has worked until now.
+            self.conversation.saw_work(key, fx);
+        } else if !was_quiet || !self.workspace.work_ends(key, fx) {
             self.conversation.wait_for_quiet(key, fx);
         }
     }
@@ -416,7 +423,7 @@ impl Model {
                 self.workspace.tool_named(key, &patch);
                 self.merge_tool(key, patch);
                 if let Some(session) = self.conversation.session_mut(key) {
-                    session.calls_outside(&id);
+                    session.note_outside_call(&id);
                 }
                 self.tool_proposes(key, &id);
                 self.follow_tool(key, &id);

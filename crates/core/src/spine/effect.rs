@@ -269,8 +269,8 @@ impl Save {
     }
 }
 
-/// Whether a turn runs in a project, or an agent works outside of one. Only then, if the system cannot watch its files, the host
-/// compares them repeatedly: an idle project costs nothing.
+/// Whether a turn runs in a project, or an agent works outside of one. Only then, if the system cannot
+/// watch its files, the host compares them repeatedly: an idle project costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Turns {
     /// The checkpoint begins a turn, or ends one while others run.

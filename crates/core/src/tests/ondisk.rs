@@ -238,13 +238,6 @@ fn reports(w: &mut World, status: &str) {
     }));
 }
 
-/// Lets time pass without a sign of work.
-fn rests(w: &mut World) {
-    for _ in 0..3 {
-        w.time_passes();
-    }
-}
-
 #[test]
 fn what_an_agent_changes_after_its_turn_is_reviewed_while_it_reports_that_it_works() {
     let mut w = running(Place::Disk, Some("a\nb\nc\nd\ne\n"));
@@ -253,17 +246,18 @@ fn what_an_agent_changes_after_its_turn_is_reviewed_while_it_reports_that_it_wor
     assert_eq!(w.editor.titles[&S1], "bot · idle · works on its own");
     shell(&mut w, |disk| disk.put(F, "A\nb\nc\nd\ne\n"));
     check_hunks(&w, &[(0, "a", "A")]);
-    rests(&mut w);
+    w.rests();
     // Short rests are part of the work.
     reports(&mut w, "idle");
     assert_eq!(w.editor.titles[&S1], "bot · idle · 1 hunk");
     w.time_passes();
+    assert!(w.model.workspace.is_in_turn(S1));
     reports(&mut w, "active");
     w.time_passes();
     shell(&mut w, |disk| disk.put(F, "A\nb\nC\nd\ne\n"));
     check_hunks(&w, &[(0, "a", "A"), (2, "c", "C")]);
     reports(&mut w, "idle");
-    rests(&mut w);
+    w.rests();
     shell(&mut w, |disk| disk.put(F, "A\nb\nC\nd\nothers\n"));
     check_hunks(&w, &[(0, "a", "A"), (2, "c", "C")]);
     let (session, step) = (None, UndoStep::Undo(None));
@@ -285,12 +279,12 @@ fn what_a_call_changes_outside_a_turn_is_reviewed_until_it_has_ended() {
         w.updates(call("pending"));
         shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
         assert_eq!(w.model.workspace.reviews().counts(S1).1, hunks, "{kind}");
-        rests(&mut w);
+        w.rests();
         // The checkpoint at the end finds what the watcher missed.
         w.holds(Part::Watcher);
         w.disk.put(F, "A\nb\nC\n");
         w.updates(call("completed"));
-        rests(&mut w);
+        w.rests();
         let hunks = 2 * hunks;
         assert_eq!(w.model.workspace.reviews().counts(S1).1, hunks, "{kind}");
         assert!(!w.model.workspace.is_in_turn(S1));
@@ -302,11 +296,11 @@ fn a_call_that_is_never_closed_counts_until_the_next_turn_has_ended() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     w.ends_turn("end_turn");
     w.updates(json!({ "sessionUpdate": "tool_call", "toolCallId": "t", "title": "T" }));
-    rests(&mut w);
+    w.rests();
     assert!(w.model.workspace.is_in_turn(S1));
     w.prompts("go on");
     w.ends_turn("end_turn");
-    rests(&mut w);
+    w.rests();
     assert!(!w.model.workspace.is_in_turn(S1));
     shell(&mut w, |disk| disk.put(F, "others\nb\n"));
     check_hunks(&w, &[]);
@@ -327,12 +321,38 @@ fn a_change_while_a_checkpoint_of_work_outside_a_turn_is_pending_is_reviewed() {
             true => w.happens(Event::Session(SessionEvent::Close { session: S1 })),
             false => {
                 reports(&mut w, "idle");
-                rests(&mut w);
+                w.rests();
             }
         }
         w.goes_on();
-        rests(&mut w);
+        w.rests();
         check_hunks(&w, &[(0, "a", "A")]);
+        assert!(!w.model.workspace.is_in_turn(S1));
+    }
+}
+
+#[test]
+fn what_a_cancelled_call_still_changes_outside_a_turn_is_reviewed() {
+    let cancel = |w: &mut World| w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
+    let call =
+        |status: &str| json!({ "sessionUpdate": "tool_call", "toolCallId": "t", "status": status });
+    for has_prompt in [false, true] {
+        let mut w = running(Place::Disk, Some("a\n"));
+        w.ends_turn("end_turn");
+        w.updates(call("in_progress"));
+        if has_prompt {
+            w.holds(Part::Shadow);
+            w.prompts("never sent");
+            cancel(&mut w);
+            w.goes_on();
+        }
+        cancel(&mut w);
+        assert!(w.was_told("session/cancel s1"), "{has_prompt}");
+        w.rests();
+        shell(&mut w, |disk| disk.put(F, "A\n"));
+        check_hunks(&w, &[(0, "a", "A")]);
+        w.updates(call("failed"));
+        w.rests();
         assert!(!w.model.workspace.is_in_turn(S1));
     }
 }
@@ -355,7 +375,7 @@ fn the_host_learns_when_an_agent_works() {
     reports(&mut w, "active");
     check(&w, Turns::Running);
     reports(&mut w, "idle");
-    rests(&mut w);
+    w.rests();
     check(&w, Turns::Over);
 }
 

@@ -336,6 +336,8 @@ fn a_cancel_outside_a_turn_dismisses_a_question_with_its_call() {
     w.saw(&[
         &format!("a1 <- answer 1 {CANCELLED}"),
         "permission 1 of 1 answered: -",
+        // What asks outside a turn is at work there.
+        "a1 <- session/cancel s1",
     ]);
     assert!(w.chat().contains("Run a  cancelled"), "{}", w.chat());
     w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));

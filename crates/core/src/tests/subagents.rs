@@ -482,7 +482,7 @@ fn what_sub_agents_change_after_the_turn_is_under_review_until_the_last_one_ends
         match end {
             "idle" => {
                 w.updates(ended("end_turn"));
-                (0..3).for_each(|_| w.time_passes());
+                w.rests();
             }
             _ => w.exits(A1, "code 1", &[]),
         }

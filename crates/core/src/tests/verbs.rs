@@ -154,6 +154,11 @@ impl World {
         self.settle();
     }
 
+    /// Lets time pass without a sign of an agent's work.
+    pub fn rests(&mut self) {
+        (0..3).for_each(|_| self.time_passes());
+    }
+
     // Checks.
 
     /// Compares the log since the last check.

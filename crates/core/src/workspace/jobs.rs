@@ -36,13 +36,13 @@ pub(crate) enum ReadJob {
     Saved(BufId),
 }
 
-/// The checkpoint before or after a session's turn.
+/// A checkpoint before or after a session's turn, or one that tells the host whether agents work.
 #[derive(Debug)]
 pub(crate) struct CheckpointJob {
-    /// The session that waits; `None` after it has gone on without the checkpoint.
+    /// The session that waits, if one does.
     pub session: Option<SessionKey>,
     pub root: PathBuf,
-    /// Whether the host was told that a turn runs.
+    /// What the host was told.
     pub turns: Turns,
 }
 

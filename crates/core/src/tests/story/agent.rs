@@ -14,12 +14,12 @@ impl Story {
         }
     }
 
-    /// Counts as the agent's what other programs have changed and no report has when a window opens:
-    /// for work outside a turn, no checkpoint is before that.
+    /// Counts as the agent's what other programs have changed and no report has when a window opens for
+    /// work outside a turn: no checkpoint is before that.
     pub(super) fn note_window(&mut self) {
         let workspace = &self.w.model.workspace;
         let is_open = workspace.agent_at(Path::new(FILES[0])).is_some();
-        if is_open && !self.has_window {
+        if is_open && !self.has_window && workspace.works_outside(self.session().0) {
             for (file, typed) in &mut self.typed {
                 let known = self.w.shadow.reported(Path::new(FILES[*file]));
                 let text = known.and_then(FileState::text).unwrap_or_default();
