@@ -183,9 +183,7 @@ impl Postponed {
             let mut is_incomplete =
                 is_shorter && !seen.is_link && self.writers.is_open(&spelled, stamp.bytes);
             let end = since(path) + patience;
-            // The closing by a writer that was seen is reported.
-            let is_seen = before.get(path).is_some_and(|held| held.again.is_none());
-            if is_incomplete && now >= end && !is_seen {
+            if is_incomplete && now >= end {
                 is_incomplete = self.writers.has_writer(&spelled, &open_files);
             }
             let wait = match seen.is_link {
