@@ -1,6 +1,6 @@
 //! Reports the files that the user writes lines of a buffer to without saving it, as `:write NAME` and
-//! `:1,2write!` do: they are the user's, also during a turn. The host waits for every file that Neovim
-//! is writing.
+//! `:1,2write!` do: they are the user's, also during a turn. The host learns which file Neovim is writing:
+//! its removal is part of that.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -428,13 +428,18 @@ fn a_deleted_file_comes_back_through_its_link_when_its_turn_is_undone() {
 
 #[test]
 fn nothing_is_saved_through_a_folder_that_a_link_out_has_replaced() {
-    let swap = "mv sub ../home/out && ln -s ../home/out sub";
     let script = Script::new()
-        .step(json!({ "shell": swap }))
         .step(json!({ "write": "${cwd}/sub/a.txt", "content": "two\n", "as": "w" }))
         .step(json!({ "await": "w", "error": { "$any": true } }));
     let project = Project::new().file("sub/a.txt", "one\n");
     let nvim = start(project.agent("agent", &script.done()), "sub/a.txt");
+    // After all other checks of the path.
+    nvim.lua(
+        "local swap = 'mv sub ../home/out && ln -s ../home/out sub'
+        local hook = function() vim.fn.system(swap) end
+        vim.api.nvim_create_autocmd('BufWritePre', { once = true, callback = hook })",
+        (),
+    );
     last_turn(&nvim);
     let there = nvim.project.root().join("home/out/a.txt");
     assert_eq!(
