@@ -18,7 +18,8 @@ const FILES: usize = 128;
 /// Size of contents from which a slice is full.
 const BYTES: u64 = 2 << 20;
 
-/// Number of files, and size of contents, beyond which git is asked first.
+/// Number of files, and size of contents, beyond which git is asked first, and up to which the
+/// first prompt waits however long copying takes.
 const MANY_FILES: usize = 512;
 const MANY_BYTES: u64 = 8 << 20;
 
@@ -39,14 +40,21 @@ impl Shadow {
                 files += 1;
                 bytes += entry.stat.bytes;
             }
-            files > MANY_FILES || bytes > MANY_BYTES
+            is_many(files, bytes)
         })
     }
 
-    /// Copies for as long as a prompt may wait.
+    /// Copies for as long as a prompt may wait, and at least what is not much: a slow machine must
+    /// not leave a small project without its earlier contents.
     pub(super) fn copy_for_now(&mut self) {
         let until = Instant::now() + self.store.limits.copying;
-        while self.copy() && Instant::now() < until {}
+        let (mut files, mut bytes) = (0, 0);
+        while self.is_copying() && (!is_many(files, bytes) || Instant::now() < until) {
+            let wanted = self.next_slice();
+            files += wanted.len();
+            bytes += wanted.iter().map(|it| it.seen.stat.bytes).sum::<u64>();
+            self.copy_these(wanted);
+        }
     }
 
     /// Copies some of the contents; returns whether more are left.
@@ -147,6 +155,10 @@ fn wants_copy(path: &Path, entry: &Entry, space: &mut u64) -> Option<Wanted> {
     is_wanted.then(|| Wanted { seen: seen(), need })
 }
 
+fn is_many(files: usize, bytes: u64) -> bool {
+    files > MANY_FILES || bytes > MANY_BYTES
+}
+
 /// Returns whether there is space for a file's content; takes it.
 fn fits(entry: &Entry, space: &mut u64) -> bool {
     let left = space.checked_sub(entry.stat.bytes);
@@ -168,8 +180,12 @@ mod tests {
     use crate::quiescence::{Quiescence, Writers};
     use acp_core::spine::project::Body;
 
-    /// The number of files, more than one slice; all but the first ones are uncopied.
-    const COUNT: usize = FILES + 10;
+    /// The number of files that are copied without regard to the time: the last slice goes beyond
+    /// [`MANY_FILES`].
+    const AT_ONCE: usize = MANY_FILES + FILES;
+
+    /// The number of files; the last ones are uncopied.
+    const COUNT: usize = AT_ONCE + 10;
 
     struct Folder {
         shadow: Shadow,
@@ -254,6 +270,16 @@ mod tests {
         fs::write(folder.path(COUNT - 3), "new").expect("a file");
         let earlier = (COUNT - 3).to_string();
         folder.check(&[Some(&earlier)]);
+    }
+
+    #[test]
+    fn what_is_not_much_is_copied_at_once_however_long_it_takes() {
+        let mut folder = open();
+        for number in [AT_ONCE - 1, AT_ONCE] {
+            fs::write(folder.path(number), "new").expect("a file");
+        }
+        let copied = (AT_ONCE - 1).to_string();
+        folder.check(&[Some(&copied), None]);
     }
 
     #[test]
