@@ -280,6 +280,7 @@ impl Host {
             HostEffect::Checkpoint { token, root, turns } => {
                 self.projects.checkpoint(token, &root, turns, &self.kit);
             }
+            HostEffect::TurnsAreOver { root } => self.projects.turns_are_over(&root),
             HostEffect::KeepReviews {
                 root,
                 files,

@@ -94,6 +94,9 @@ pub enum HostEffect {
         begun: Vec<PathBuf>,
         ended: Vec<PathBuf>,
     },
+    /// All that the last turns in a project changed is in the reviews that were sent: a later Neovim
+    /// need not look for more. Comes after the checkpoint that has said that no turn runs.
+    TurnsAreOver { root: PathBuf },
     /// Stores reviews for a later Neovim, replaces those of the same files, and deletes finished
     /// ones.
     KeepReviews {

@@ -380,6 +380,40 @@ fn the_host_learns_when_an_agent_works() {
 }
 
 #[test]
+fn a_later_neovim_looks_for_what_a_turn_changed_until_all_of_it_is_in_the_reviews() {
+    for is_closed in [false, true] {
+        let mut w = running(Place::Buffer, Some("a\n"));
+        assert!(w.shadow.has_turn);
+        // The user is typing a command line: the edit is held.
+        w.holds(Part::Editor);
+        w.disk.put(F, "A\n");
+        w.ends_turn("end_turn");
+        assert!(!w.model.workspace.is_in_turn(S1));
+        if is_closed {
+            w.happens(Event::Session(SessionEvent::Close { session: S1 }));
+        }
+        assert!(w.kept.is_empty());
+        assert!(w.shadow.has_turn && w.shadow.is_open());
+        w.goes_on();
+        assert_eq!(w.kept.len(), 1);
+        assert!(!w.shadow.has_turn);
+        assert_ne!(w.shadow.is_open(), is_closed);
+    }
+}
+
+#[test]
+fn a_later_neovim_looks_for_what_a_turn_changed_if_its_checkpoint_failed() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    w.shadow.failure = Some("no room.".into());
+    w.ends_turn("end_turn");
+    assert!(w.shadow.has_turn);
+    w.shadow.failure = None;
+    w.prompts("go on");
+    w.ends_turn("end_turn");
+    assert!(!w.shadow.has_turn);
+}
+
+#[test]
 fn a_cancel_reaches_what_an_agent_does_outside_a_turn() {
     let cancel = |w: &mut World| w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     let mut w = running(Place::Disk, None);

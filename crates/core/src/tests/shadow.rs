@@ -23,6 +23,8 @@ pub struct Shadow {
     asked: VecDeque<Token<CheckpointTaken>>,
     /// Whether an agent works, as the last request says.
     pub turns: Turns,
+    /// A later Neovim would look for what turns changed.
+    pub has_turn: bool,
     /// Events that are not yet reported.
     outbox: VecDeque<Event>,
     /// It may have missed changes: the project was closed for a while.
@@ -58,6 +60,12 @@ impl Shadow {
         assert!(self.open.iter().any(|open| open == root), "it is not open");
         self.asked.push_back(token);
         self.turns = turns;
+        self.has_turn |= turns == Turns::Running;
+    }
+
+    pub fn turns_are_over(&mut self, root: &Path) {
+        assert!(self.open.iter().any(|open| open == root), "it is not open");
+        self.has_turn = false;
     }
 
     /// Returns whether a file existed at its last look.

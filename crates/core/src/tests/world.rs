@@ -504,6 +504,7 @@ impl World {
             HostEffect::Checkpoint { token, root, turns } => {
                 self.shadow.is_asked(token, &root, turns);
             }
+            HostEffect::TurnsAreOver { root } => self.shadow.turns_are_over(&root),
             HostEffect::Restore { ref path, .. } | HostEffect::MoveDisk { from: ref path, .. } => {
                 let path = path.clone();
                 self.disk.queue(path, effect);

@@ -117,6 +117,7 @@ impl Workspace {
     ) {
         if let Some(job) = self.jobs.checkpoints.take(token) {
             self.checkpoint_has_all(token, fx);
+            self.note_over(&job, result.is_ok());
             match job.session {
                 Some(session) => self.checkpoint_taken(session, &job.root, result, fx),
                 None => self.leave_project(&job.root, fx),

@@ -104,6 +104,7 @@ impl Workspace {
         if reviews_are_due {
             let touched = self.reviews.announce(fx);
             self.tell_reviews(touched, fx);
+            self.tell_over(fx);
         }
         self.tell_tracked(fx);
         let is_silent = self.failures.is_empty() && self.unsaved.is_empty();

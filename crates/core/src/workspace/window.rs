@@ -28,6 +28,8 @@ pub(crate) const PATIENCE: u32 = 30;
 pub struct Windows {
     /// In the order in which they were opened.
     open: Vec<Window>,
+    /// The projects whose turns are over and reported, but perhaps not yet all in the reviews.
+    over: BTreeSet<PathBuf>,
     /// The reported limits of open projects.
     limited: BTreeSet<(PathBuf, Limit)>,
 }
@@ -85,11 +87,11 @@ impl Workspace {
         }
     }
 
-    /// Closes a project without sessions, once its last window is closed.
+    /// Closes a project without sessions, once its last window is closed and the host was told so.
     pub(crate) fn leave_project(&mut self, root: &Path, fx: &mut Effects) {
-        let is_asked = self.jobs.checkpoints.values().any(|job| job.root == root);
+        let is_busy = self.is_asked(root) || self.windows.over.contains(root);
         let mut sessions = self.sessions.values();
-        if !is_asked && !sessions.any(|session| session.folders.project == root) {
+        if !is_busy && !sessions.any(|session| session.folders.project == root) {
             self.untrack_project(root);
             self.reviews.project_closes(root);
             self.changes.project_closes(root);
@@ -123,11 +125,40 @@ impl Workspace {
     /// requested since.
     pub(super) fn tell_turns(&mut self, taken: CheckpointJob, fx: &mut Effects) {
         let root = taken.root;
-        let is_asked = self.jobs.checkpoints.values().any(|job| job.root == root);
         let mut sessions = self.sessions.values();
         let is_open = sessions.any(|session| session.folders.project == root);
-        if is_open && !is_asked && self.turns_in(&root) != taken.turns {
+        if is_open && !self.is_asked(&root) && self.turns_in(&root) != taken.turns {
             self.take_checkpoint(None, root, fx);
+        }
+    }
+
+    /// Returns whether a checkpoint of a project is pending.
+    fn is_asked(&self, root: &Path) -> bool {
+        self.jobs.checkpoints.values().any(|job| job.root == root)
+    }
+
+    /// Notes whether a checkpoint has reported all that turns in a project changed.
+    pub(super) fn note_over(&mut self, taken: &CheckpointJob, is_taken: bool) {
+        match is_taken && taken.turns == Turns::Over {
+            true => self.windows.over.insert(taken.root.clone()),
+            false => self.windows.over.remove(&taken.root),
+        };
+    }
+
+    /// Tells the host of turns that are over, once no change waits to become part of a review: an
+    /// edit may be held while the user types.
+    pub(super) fn tell_over(&mut self, fx: &mut Effects) {
+        if self.windows.over.is_empty() || self.fileops.has_any(|_| true) {
+            return;
+        }
+        for root in std::mem::take(&mut self.windows.over) {
+            if self.is_asked(&root) {
+                self.windows.over.insert(root);
+                continue;
+            }
+            let over = HostEffect::TurnsAreOver { root: root.clone() };
+            fx.push(Effect::Host(over));
+            self.leave_project(&root, fx);
         }
     }
 

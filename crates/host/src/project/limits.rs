@@ -27,8 +27,6 @@ pub struct Limits {
     pub prune_every: Duration,
     /// Minimum interval between writes of the reviews.
     pub keep_after: Duration,
-    /// Delay from a turn's end until all that it changed is expected in the reviews.
-    pub review_after: Duration,
     /// Maximum number of watched folders per project; `ACP_TEST_WATCHES` in the environment lowers
     /// it.
     pub watches: usize,
@@ -49,7 +47,6 @@ impl Default for Limits {
             held_bytes: 128 << 20,
             prune_every: Duration::from_secs(60 * 60),
             keep_after: Duration::from_millis(200),
-            review_after: Duration::from_secs(2),
             watches: 1 << 16,
             compare_every: Duration::from_secs(2),
         }

@@ -89,6 +89,8 @@ enum Operation {
     /// The first files are under review from now on, the others no longer.
     Review(Vec<PathBuf>, Vec<PathBuf>),
     Checkpoint(Token<reply::CheckpointTaken>, Turns),
+    /// All that turns changed is in the reviews to store.
+    TurnsAreOver,
 }
 
 impl Project {
@@ -193,6 +195,11 @@ impl Projects {
 
     pub(super) fn review(&self, root: &Path, begun: Vec<PathBuf>, ended: Vec<PathBuf>) {
         self.send(root, Operation::Review(begun, ended));
+    }
+
+    /// States that [`Projects::keep`] was given the reviews of all that the last turns changed.
+    pub(super) fn turns_are_over(&self, root: &Path) {
+        self.send(root, Operation::TurnsAreOver);
     }
 
     fn send(&self, root: &Path, operation: Operation) {

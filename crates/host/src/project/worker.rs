@@ -60,7 +60,6 @@ pub(super) async fn run(
         held: None,
         is_copying: false,
         cpu_micros: Arc::default(),
-        turns: Arc::default(),
         root,
         kit,
     };
@@ -101,8 +100,6 @@ struct Worker {
     is_copying: bool,
     /// The CPU time that work on the shadow has used.
     cpu_micros: Arc<AtomicU64>,
-    /// Counts the checkpoints, each of which may begin or end a turn.
-    turns: Arc<AtomicU64>,
     kit: Kit,
 }
 
@@ -236,6 +233,10 @@ impl Worker {
             }
             Operation::Track(paths) => self.track(paths).await,
             Operation::Review(begun, ended) => self.wakeups.review(begun, ended),
+            // In its place among the checkpoints, because the next one may begin a turn.
+            Operation::TurnsAreOver => {
+                on_keeper(&self.keeper, &self.kit, Keeper::turns_are_over).await;
+            }
         }
     }
 
@@ -452,7 +453,9 @@ impl Worker {
             }
             None => Err(failed(&self.root)),
         };
-        self.note_turns(turns).await;
+        if turns == Turns::Running {
+            self.note_turns().await;
+        }
         answer(&self.kit, token, result);
         let (store, kit) = (Arc::clone(&self.store), self.kit.clone());
         self.kit.spawn("pruning", async move {
@@ -464,25 +467,14 @@ impl Worker {
         });
     }
 
-    /// Notes for the next Neovim that turns run, before the prompt is sent, or that they are over,
-    /// once their changes have had the time to become reviews.
-    async fn note_turns(&self, turns: Turns) {
-        let count = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
+    /// Notes for the next Neovim that turns run, before the prompt is sent.
+    async fn note_turns(&self) {
         let keeper = Arc::clone(&self.keeper);
-        if turns == Turns::Running {
-            let noted = self.on_shadow("keeping a checkpoint", move |shadow| {
-                shadow.hold_lease(keeper.lease()?);
-                keeper.turns_run(&shadow.checkpoint()?)
-            });
-            return self.warn(noted.await.and_then(Result::err));
-        }
-        let (counted, kit) = (Arc::clone(&self.turns), self.kit.clone());
-        self.kit.spawn("the end of a turn", async move {
-            tokio::time::sleep(kit.limits.project.review_after).await;
-            if counted.load(Ordering::Relaxed) == count {
-                on_keeper(&keeper, &kit, Keeper::turns_are_over).await;
-            }
+        let noted = self.on_shadow("keeping a checkpoint", move |shadow| {
+            shadow.hold_lease(keeper.lease()?);
+            keeper.turns_run(&shadow.checkpoint()?)
         });
+        self.warn(noted.await.and_then(Result::err));
     }
 
     /// Copies more of the contents that are not stored yet.
