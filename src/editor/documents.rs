@@ -6,13 +6,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
 
 use nvim_oxi::mlua::{self, Value};
 
 use super::guard;
 use super::kit::autocmd::{self, Fired, Scope};
-use super::kit::{buffer, defer, user};
+use super::kit::{buffer, user};
 use super::loading::{Loading, Source, seen, send_whole};
 use super::nvim::{self, api};
 use super::state::send;
@@ -25,9 +24,6 @@ use acp_core::spine::pending::reply::Edited;
 use acp_core::text::format::{Encoding, Format, LineEnd};
 use acp_core::text::{LineEdit, Text};
 use acp_edge::textfile::TextFile;
-
-/// The time after which a buffer that may be being read is looked at again.
-const READING: Duration = Duration::from_millis(20);
 
 /// The buffers that report their changes.
 #[derive(Debug, Default)]
@@ -402,18 +398,10 @@ fn listen(buf: i32) -> mlua::Result<()> {
 /// with autocommands off nothing else reports that it was reloaded. While an autocommand waits, or
 /// Neovim asks about a swap file, it may not have its text yet.
 fn attach_again_later(buf: i32) -> mlua::Result<()> {
-    defer::soon("attach again", move || attach_again(buf))
-}
-
-fn attach_again(buf: i32) -> mlua::Result<()> {
-    if is_attached(buf) {
-        return Ok(());
-    }
-    let is_reading = user::is_in_autocommand()? || user::mode()?.starts_with('r');
-    match is_reading {
-        true => defer::after("attach again", READING, move || attach_again(buf)),
+    user::after_autocommands("attach again", move || match is_attached(buf) {
+        true => Ok(()),
         false => attach(buf, Source::Before),
-    }
+    })
 }
 
 type LinesArgs = (String, i32, u64, i64, i64, i64);

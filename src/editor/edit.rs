@@ -17,7 +17,7 @@ use super::kit::autocmd::{self, Scope};
 use super::kit::{buffer, defer, user, window};
 use super::loading::is_loading;
 use super::nvim::{self, api};
-use super::state::{self, send};
+use super::state::send;
 use super::{guard, outside};
 use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::effect::Save;
@@ -419,10 +419,6 @@ fn write_over(
     let written = unconfirmed(|| buffer::run(buf, &command));
     // A hook may have wiped out the buffer, and its autocommands.
     autocmd::remove(last).unwrap_or_default();
-    if written.is_err() {
-        // Neovim fires no event after a write that was refused.
-        state::note_saving(&acp_edge::paths::resolved(path), false);
-    }
     match written {
         Err(_) if is_stale.get() => Err(SaveError::Stale),
         written => written.map_err(refused),

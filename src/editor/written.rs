@@ -10,7 +10,7 @@ use nvim_oxi::mlua;
 
 use super::documents::{is_attached, set_known};
 use super::kit::autocmd::{self, Fired, Scope};
-use super::kit::buffer;
+use super::kit::{buffer, user};
 use super::state::{self, send};
 use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::Stamp;
@@ -36,7 +36,8 @@ pub fn start() -> mlua::Result<()> {
 
 fn begins(fired: Fired) -> mlua::Result<()> {
     let target = fired.matched()?;
-    state::note_saving(&acp_edge::paths::resolved(Path::new(&target)), true);
+    let real = acp_edge::paths::resolved(Path::new(&target));
+    state::note_saving(&real, true);
     let (buf, is_whole) = (fired.buf()?, fired.event()? == "BufWritePre");
     // `:write NAME` names an unnamed buffer without an event that attaches it.
     if !is_whole || !is_attached(buf) || is_other(buf, &target)? {
@@ -44,7 +45,11 @@ fn begins(fired: Fired) -> mlua::Result<()> {
         let before = acp_edge::paths::stamp(&target);
         BEGUN.with_borrow_mut(|begun| begun.insert(target, before));
     }
-    Ok(())
+    // Neovim fires no event after a write that a hook has refused.
+    user::after_autocommands("end of a save", move || {
+        state::note_saving(&real, false);
+        Ok(())
+    })
 }
 
 fn ends(fired: Fired) -> mlua::Result<()> {

@@ -43,9 +43,10 @@ impl Quiescence {
         self.patience * 5
     }
 
-    /// Returns the time for which a save of Neovim's is waited for, with its hooks.
+    /// Returns the time for which a save of Neovim's is waited for, with its hooks, unless its end is
+    /// noted before.
     fn saving(self) -> Duration {
-        self.patience * 10
+        self.patience * 60
     }
 
     /// Returns the time left to wait for a file last modified at `modified`; `None` if it is
@@ -257,8 +258,8 @@ impl Writers {
         }
     }
 
-    /// Returns until when to wait for a file that Neovim is saving. A save that fails may not be noted
-    /// as ended.
+    /// Returns until when to wait for a file that Neovim is saving. The end of a save that fails is
+    /// noted late while Neovim waits for a key.
     pub(super) fn saving_until(&self, path: &Path) -> Option<Instant> {
         let until = self.lock().saving.get(path).copied();
         until.filter(|until| *until > Instant::now())

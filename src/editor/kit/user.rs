@@ -1,11 +1,12 @@
 //! The user's activity: the one place that decides whether a window may follow the agent.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use nvim_oxi::mlua::{self, Function, Table, Value, Variadic};
 
 use super::autocmd::{self, Scope};
-use super::{buffer, window};
+use super::{buffer, defer, window};
 use crate::editor::guard;
 use crate::editor::nvim::{self, api};
 
@@ -62,9 +63,20 @@ pub fn activity() -> mlua::Result<Activity> {
     })
 }
 
-/// Returns whether an autocommand runs.
-pub fn is_in_autocommand() -> mlua::Result<bool> {
-    Ok(!nvim::vim_fn::<String>("state", "x")?.is_empty())
+/// Runs `body` soon, but not while an autocommand waits or Neovim asks something: the command that
+/// is under way then has not ended.
+pub fn after_autocommands(
+    place: &'static str,
+    body: impl FnOnce() -> mlua::Result<()> + 'static,
+) -> mlua::Result<()> {
+    const AGAIN: Duration = Duration::from_millis(20);
+    defer::soon(place, move || {
+        let is_in_autocommand = !nvim::vim_fn::<String>("state", "x")?.is_empty();
+        match is_in_autocommand || mode()?.starts_with('r') {
+            true => defer::after(place, AGAIN, move || after_autocommands(place, body)),
+            false => body(),
+        }
+    })
 }
 
 /// Returns whether a macro runs.

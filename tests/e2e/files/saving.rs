@@ -63,6 +63,17 @@ fn what_a_save_hook_changes_after_a_reject_is_the_users() {
 }
 
 #[test]
+fn a_save_that_a_hook_has_refused_hides_no_removal() {
+    let nvim = start_with("", Script::new().step(json!({ "shell": "rm a.txt" })));
+    // It runs after this client's.
+    nvim.cmd("autocmd BufWritePre a.txt throw 'refused'");
+    assert_eq!(nvim.lua("return pcall(vim.cmd.write)", ()), false);
+    turn(&nvim);
+    wait_lines(&nvim, &[""]);
+    nvim.quit();
+}
+
+#[test]
 fn what_the_agent_writes_while_the_hooks_of_a_reject_wait_is_the_agents() {
     let hook = "autocmd BufWritePre a.txt lua vim.wait(10000, function()
         return vim.api.nvim_buf_get_lines(vim.fn.bufnr('b.txt'), 0, 1, false)[1] == 'B'

@@ -4,7 +4,7 @@
 //! Invariants: a path is postponed for at most a second, and as long again once its file is gone,
 //! unless the file is shorter than before and `/proc` shows a writer that has it open: that file is
 //! incomplete, and is reported when it is closed. The removal of a file that Neovim is saving is
-//! postponed until that is done, for ten seconds at most. The parts of a move, which stamps tell, are
+//! postponed until that is done, for a minute at most. The parts of a move, which stamps tell, are
 //! reported by one look, and so are new and removed files that may be parts of one.
 
 use std::cell::LazyCell;
