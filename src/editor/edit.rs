@@ -172,15 +172,10 @@ fn carry_out(edit: &Edit) -> Result<EditDone, Failure> {
     if edit.tick < tick {
         return Err(Failure::Edit(EditError::Stale { tick }));
     }
-    // Before a line changes: the file may be another one than the core knows.
-    if let Save::Over(stamp) = edit.save
-        && documents::stamp(buf)? != stamp
-    {
-        return Err(Failure::Edit(EditError::Stale { tick }));
-    }
-    if let Save::Over(_) = edit.save {
-        if leads_out(Path::new(&buffer::name(buf)?), &edit.roots) {
-            return Err(Failure::Edit(EditError::Refused(OUTSIDE.to_owned())));
+    if let Save::Over(stamp) = edit.save {
+        // Before a line changes: the file may be another one than the core knows.
+        if documents::stamp(buf)? != stamp {
+            return Err(Failure::Edit(EditError::Stale { tick }));
         }
         let lines = edit.edits.iter().flat_map(|edit| &edit.lines);
         let text = || Ok(lines.map(|line| format!("{line}\n")).collect());
@@ -233,44 +228,23 @@ fn apply_and_save(edit: &Edit) -> mlua::Result<Saved> {
             outside::take_over(buf, stamp, is_clean, format).map(Some)
         });
     }
-    let known = match edit.save {
+    let over = match edit.save {
+        Save::Over(stamp) => Some(stamp),
         Save::OverIfClean(stamp) | Save::AsItEnds(stamp) if !was_modified => {
-            written_again(buf, stamp)?
+            Some(written_again(buf, stamp)?)
         }
-        Save::Over(stamp) => stamp,
         _ => None,
     };
     apply(buf, &edit.edits)?;
-    match edit.save {
-        Save::No | Save::Merged { .. } => Ok(None),
-        Save::Deleted => {
-            outside::count_as_saved(buf)?;
-            Ok(None)
-        }
-        Save::OverIfClean(_) | Save::AsItEnds(_) if was_modified => Ok(None),
-        Save::Over(_) => Ok(Some(save(buf, known, &edit.roots))),
-        Save::OverIfClean(_) => {
-            let _hooks = UsersHooks::begin(edit.token);
-            Ok(Some(save(buf, known, &edit.roots)))
-        }
-        Save::AsItEnds(_) => {
-            let _hooks = UsersHooks::begin(edit.token);
-            as_it_ends(buf, || save(buf, known, &edit.roots)).map(Some)
-        }
+    if edit.save == Save::Deleted {
+        outside::count_as_saved(buf)?;
     }
-}
-
-/// Runs `body` so that a save adds no line end to the last line.
-fn as_it_ends<R>(buf: i32, body: impl FnOnce() -> R) -> mlua::Result<R> {
-    if !nvim::buf_option::<bool>(buf, "fixendofline")? {
-        return Ok(body());
-    }
-    let set = |on: bool| autocmd::silenced(|| nvim::set_buf_option(buf, "fixendofline", on));
-    set(false)?;
-    let result = body();
-    // A hook may have wiped out the buffer.
-    set(true).unwrap_or_default();
-    Ok(result)
+    let Some(stamp) = over else {
+        return Ok(None);
+    };
+    let is_decision = !matches!(edit.save, Save::Over(_));
+    let _hooks = is_decision.then(|| UsersHooks::begin(edit.token));
+    Ok(Some(save(edit, stamp)))
 }
 
 /// The save hooks run for a decision; other edits may be made while they wait.
@@ -345,20 +319,19 @@ fn keep_views(views: &[(i32, usize)], edits: &[LineEdit]) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Saves a buffer as `:write` does.
+/// Saves a buffer over the file with this stamp, as `:write` does.
 ///
 /// A change on disk was merged before, so `!` keeps Neovim from asking about it; the other things
 /// that `!` overrules are refused here. A save hook may take long: the file is looked at again after
 /// the last one.
-fn save(buf: i32, stamp: Option<Stamp>, roots: &[PathBuf]) -> Result<(), SaveError> {
-    let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
+fn save(edit: &Edit, stamp: Option<Stamp>) -> Result<(), SaveError> {
+    let buf = edit.buf.0;
     let name = buffer::name(buf).map_err(refused)?;
     let path = Path::new(&name);
     if acp_edge::paths::stamp(path) != stamp {
         return Err(SaveError::Stale);
     }
-    let is_astray = stamp.is_none() && path.is_symlink() && !outside::leads_within(path);
-    if is_astray || leads_out(path, roots) {
+    if leads_out(path, &edit.roots) {
         return Err(SaveError::Refused(OUTSIDE.to_owned()));
     }
     if stamp.is_some() && acp_edge::paths::is_read_only(path) {
@@ -369,8 +342,7 @@ fn save(buf: i32, stamp: Option<Stamp>, roots: &[PathBuf]) -> Result<(), SaveErr
     if let Some(why) = unencodable(buf, text).map_err(refused)? {
         return Err(SaveError::Refused(why));
     }
-    let bang = if is_renamed(buf) { "" } else { "!" };
-    write_over(buf, path, stamp, bang, roots)?;
+    write_over(edit, path, stamp)?;
     match nvim::buf_option::<bool>(buf, "modified") {
         Ok(false) => Ok(()),
         _ => Err(SaveError::Refused(
@@ -379,50 +351,77 @@ fn save(buf: i32, stamp: Option<Stamp>, roots: &[PathBuf]) -> Result<(), SaveErr
     }
 }
 
-/// Returns whether a link leads from a path out of the folders.
+fn refused(error: mlua::Error) -> SaveError {
+    SaveError::Refused(nvim::message(&error))
+}
+
+/// Returns whether a write to a path follows a link out of these folders, or to an unknown place.
 fn leads_out(path: &Path, roots: &[PathBuf]) -> bool {
+    end_of(path).is_none_or(|end| {
+        let holds = |root: &PathBuf| end.starts_with(acp_edge::paths::resolved(root));
+        end != path && !roots.iter().any(holds)
+    })
+}
+
+/// Returns the file that a write to a path changes or creates, which may be the missing target of a
+/// link; `None` if that is a broken link as well, or its folder is missing.
+fn end_of(path: &Path) -> Option<PathBuf> {
     let real = acp_edge::paths::resolved(path);
-    let holds = |root: &PathBuf| real.starts_with(acp_edge::paths::resolved(root));
-    path != real && !roots.iter().any(holds)
+    let Ok(to) = real.read_link() else {
+        return Some(real);
+    };
+    let target = real.parent()?.join(to);
+    let folder = target.parent()?.canonicalize().ok()?;
+    let end = folder.join(target.file_name()?);
+    (!end.is_symlink()).then_some(end)
 }
 
 /// Writes a buffer unless another program has changed its file by the end of the save hooks.
-fn write_over(
-    buf: i32,
-    path: &Path,
-    stamp: Option<Stamp>,
-    bang: &str,
-    roots: &[PathBuf],
-) -> Result<(), SaveError> {
-    let refused = |error: mlua::Error| SaveError::Refused(nvim::message(&error));
-    let is_stale = Rc::new(Cell::new(false));
-    let (file, found) = (path.to_owned(), Rc::clone(&is_stale));
-    let roots = roots.to_owned();
+fn write_over(edit: &Edit, path: &Path, stamp: Option<Stamp>) -> Result<(), SaveError> {
+    let buf = edit.buf.0;
+    let as_it_ends = matches!(edit.save, Save::AsItEnds(_));
+    let (file, roots) = (path.to_owned(), edit.roots.clone());
     let before = bytes_of(path, stamp);
+    let fix_end =
+        move |on: bool| autocmd::silenced(|| nvim::set_buf_option(buf, "fixendofline", on));
+    let refusal = Rc::new(Cell::new(None));
+    let is_unfixed = Rc::new(Cell::new(false));
+    let (why, unfixed) = (Rc::clone(&refusal), Rc::clone(&is_unfixed));
     let look_again = move || {
-        if leads_out(&file, &roots) {
-            return Err(mlua::Error::runtime(OUTSIDE));
-        }
         let now = acp_edge::paths::stamp(&file);
         // A hook may touch the file.
         let is_same = || before.is_some() && bytes_of(&file, now) == before;
-        found.set(now != stamp && !is_same());
-        match found.get() {
-            true => Err(mlua::Error::runtime("the file has changed meanwhile")),
-            false => Ok(()),
+        let found = if leads_out(&file, &roots) {
+            Some(SaveError::Refused(OUTSIDE.to_owned()))
+        } else if now != stamp && !is_same() {
+            Some(SaveError::Stale)
+        } else {
+            None
+        };
+        let is_refused = found.is_some();
+        why.set(found);
+        if is_refused {
+            return Err(mlua::Error::runtime("the save is refused"));
         }
+        // Not before: hooks see the user's value.
+        if as_it_ends && nvim::buf_option(buf, "fixendofline")? {
+            unfixed.set(true);
+            fix_end(false)?;
+        }
+        Ok(())
     };
     let scope = Scope::Buffer(buf);
     let last = autocmd::veto("last before a save", &["BufWritePre"], scope, look_again);
     let last = last.map_err(refused)?;
+    let bang = if is_renamed(buf) { "" } else { "!" };
     let command = format!("silent keepalt write{bang} ++p");
     let written = unconfirmed(|| buffer::run(buf, &command));
     // A hook may have wiped out the buffer, and its autocommands.
     autocmd::remove(last).unwrap_or_default();
-    match written {
-        Err(_) if is_stale.get() => Err(SaveError::Stale),
-        written => written.map_err(refused),
+    if is_unfixed.get() {
+        fix_end(true).unwrap_or_default();
     }
+    written.map_err(|error| refusal.take().unwrap_or_else(|| refused(error)))
 }
 
 /// Runs `body` so that commands fail where 'confirm' would have them ask.

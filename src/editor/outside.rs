@@ -127,19 +127,6 @@ pub fn is_within(buf: i32, is_such: impl Fn(&SessionInfo) -> bool) -> mlua::Resu
     Ok(sessions.into_iter().any(|session| holds(&session.cwd)))
 }
 
-/// Returns whether the missing target of a link would be in a folder of a session's.
-pub(super) fn leads_within(link: &Path) -> bool {
-    let target = std::fs::read_link(link).ok();
-    let target = target.and_then(|to| Some(link.parent()?.join(to)));
-    let target = target.filter(|target| !target.is_symlink());
-    let folder = target.and_then(|target| target.parent()?.canonicalize().ok());
-    let snapshot = state::snapshot();
-    let mut sessions = snapshot.sessions.iter();
-    folder.is_some_and(|folder| {
-        sessions.any(|session| folder.starts_with(acp_edge::paths::resolved(&session.cwd)))
-    })
-}
-
 pub(super) fn name(buf: i32) -> mlua::Result<PathBuf> {
     buffer::name(buf).map(PathBuf::from)
 }

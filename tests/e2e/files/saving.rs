@@ -8,6 +8,7 @@ use super::{
     wait_pause,
 };
 use crate::harness::{Nvim, Project};
+use crate::review::wait_file;
 
 /// Starts a session whose agent changes the second line of `a.txt`, after the Ex command `init`.
 #[track_caller]
@@ -59,6 +60,23 @@ fn what_a_save_hook_changes_after_a_reject_is_the_users() {
     wait_lines(&nvim, &["onE", "two", "threE"]);
     wait_hunks(&nvim, json!([]));
     check_bytes(&nvim, "a.txt", "onE\ntwo\nthreE\n");
+    nvim.quit();
+}
+
+#[test]
+fn a_reject_adds_no_final_newline_and_its_save_hooks_see_the_users_option() {
+    let script = Script::new().step(json!({ "shell": "printf 'ONE\\ntwo' > a.txt" }));
+    let project = Project::new()
+        .file("a.txt", "one\ntwo")
+        .before("autocmd BufWritePre a.txt let g:fixed = &fixendofline")
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    turn(&nvim);
+    wait_lines(&nvim, &["ONE", "two"]);
+    nvim.cmd("Acp reject all");
+    wait_file(&nvim, "a.txt", "one\ntwo");
+    let option = nvim.lua("return { vim.g.fixed, vim.bo.fixendofline }", ());
+    assert_eq!(option, json!([1, true]));
     nvim.quit();
 }
 
@@ -435,6 +453,24 @@ fn a_deleted_file_comes_back_through_its_link_when_its_turn_is_undone() {
     });
     assert!(nvim.project.path("link.txt").is_symlink());
     nvim.quit();
+}
+
+#[test]
+fn the_missing_target_of_a_link_is_created_inside_the_folders_only() {
+    for (target, is_inside) in [("new.txt", true), ("../home/new.txt", false)] {
+        let script = match is_inside {
+            true => Script::new().writes("link.txt", "one\n"),
+            false => Script::new().writes_in_vain("link.txt", "one\n", -32603, "leads out"),
+        };
+        let project = Project::new();
+        std::os::unix::fs::symlink(target, project.path("link.txt")).expect("a link");
+        let nvim = start(project.agent("agent", &script.done()), "link.txt");
+        last_turn(&nvim);
+        wait_lines(&nvim, &["one"]);
+        assert_eq!(nvim.project.path(target).exists(), is_inside, "{target}");
+        assert!(nvim.project.path("link.txt").is_symlink(), "{target}");
+        nvim.quit();
+    }
 }
 
 #[test]
