@@ -87,50 +87,8 @@ pub fn start() -> mlua::Result<()> {
     })?;
     // If the file exists by now, its text was not read.
     on(&["BufNewFile"], |buf| attach(buf, Source::Before))?;
-    on(&["BufFilePost"], |buf| {
-        // The core has moved the file itself, and knows its new name.
-        let is_known = with(|attached| attached.moving == Some(buf)) && is_attached(buf);
-        let is_moved = was_moved(buf)?;
-        if !is_known {
-            let source = if is_moved {
-                Source::Disk
-            } else {
-                Source::Before
-            };
-            attach(buf, source)?;
-        }
-        set_renamed(buf, !is_moved);
-        Ok(())
-    })?;
-    let written = |fired: Fired| {
-        let buf = fired.buf()?;
-        if written::is_other(buf, &fired.matched()?)? {
-            return Ok(());
-        }
-        if !is_attached(buf) {
-            return attach(buf, Source::Disk);
-        }
-        let stamp = stamp(buf)?;
-        let has_failed = has_failed(buf, stamp)?;
-        let replaced = set_replaced(buf, None);
-        if has_failed {
-            return Ok(());
-        }
-        set_renamed(buf, false);
-        report_state(buf)?;
-        set_known(buf, stamp);
-        let over = replaced.map(|replaced| replaced.overwritten(stamp));
-        let made_for = made_for(buf);
-        let buf = BufId(buf);
-        send(Event::Buffer(BufferEvent::Saved {
-            buf,
-            stamp,
-            over,
-            made_for,
-        }));
-        Ok(())
-    };
-    autocmd::on("buffer", &["BufWritePost"], Scope::All, written)?;
+    on(&["BufFilePost"], renamed)?;
+    autocmd::on("buffer", &["BufWritePost"], Scope::All, saved)?;
     on(&["BufModifiedSet"], |buf| {
         report_state(buf)?;
         super::swap::changed(buf)
@@ -155,6 +113,50 @@ pub fn start() -> mlua::Result<()> {
     for buf in buffers {
         attach(buf, Source::Before)?;
     }
+    Ok(())
+}
+
+/// Reports a buffer that has another name.
+fn renamed(buf: i32) -> mlua::Result<()> {
+    // The core has moved the file itself, and knows its new name.
+    let is_known = with(|attached| attached.moving == Some(buf)) && is_attached(buf);
+    let is_moved = was_moved(buf)?;
+    if !is_known {
+        let source = if is_moved {
+            Source::Disk
+        } else {
+            Source::Before
+        };
+        attach(buf, source)?;
+    }
+    set_renamed(buf, !is_moved);
+    Ok(())
+}
+
+/// Reports a buffer that was saved.
+fn saved(fired: Fired) -> mlua::Result<()> {
+    let buf = fired.buf()?;
+    if written::is_other(buf, &fired.matched()?)? {
+        return Ok(());
+    }
+    if !is_attached(buf) {
+        return attach(buf, Source::Disk);
+    }
+    let stamp = stamp(buf)?;
+    let has_failed = has_failed(buf, stamp)?;
+    let replaced = set_replaced(buf, None);
+    if has_failed {
+        return Ok(());
+    }
+    set_renamed(buf, false);
+    report_state(buf)?;
+    set_known(buf, stamp);
+    send(Event::Buffer(BufferEvent::Saved {
+        buf: BufId(buf),
+        stamp,
+        over: replaced.map(|replaced| replaced.overwritten(stamp)),
+        made_for: made_for(buf),
+    }));
     Ok(())
 }
 
@@ -201,23 +203,19 @@ pub fn is_attached(buf: i32) -> bool {
 
 /// Returns the number of the last report of a buffer's lines.
 pub fn tick(buf: i32) -> u64 {
-    with(|attached| attached.buffers.get(&buf).map_or(0, |buffer| buffer.tick))
+    with_buffer(buf, |buffer| Some(buffer.tick)).unwrap_or(0)
 }
 
 /// Returns whether a buffer has a name that it was never read from or written to.
 pub fn is_renamed(buf: i32) -> bool {
-    with(|attached| {
-        let buffer = attached.buffers.get(&buf);
-        buffer.is_some_and(|buffer| buffer.renamed)
-    })
+    with_buffer(buf, |buffer| Some(buffer.renamed)).unwrap_or(false)
 }
 
 /// Records whether a buffer has a name that it was never read from or written to.
 pub fn set_renamed(buf: i32, renamed: bool) {
-    with(|attached| {
-        if let Some(buffer) = attached.buffers.get_mut(&buf) {
-            buffer.renamed = renamed;
-        }
+    with_buffer(buf, |buffer| {
+        buffer.renamed = renamed;
+        Some(())
     });
 }
 
