@@ -71,17 +71,11 @@ impl Model {
         let is_cut = |known: &ToolCall| known.status == ToolStatus::Cancelled;
         let is_cut = state.is_cancelled() && known.is_some_and(is_cut);
         let is_other = is_other && !is_cut && known.is_some_and(is_new);
-        // A question that is not apart shows the call of the transcript.
-        let is_shared = |open: &Permission| open.call(None).is_none();
-        let open = self
-            .questions
-            .about(key, &tool)
-            .find(|open| open.permission().is_some_and(is_shared))
-            .map(|open| open.id);
         // Two open questions are about two calls, even if they share an id; so is a question after
         // the call's end.
         let has_ended = known.is_some_and(|known| !known.is_open());
-        if self.questions.set_apart(key, &tool, known) || is_other && has_ended {
+        let open = self.questions.set_apart(key, &tool, known);
+        if open.is_some() || is_other && has_ended {
             if let Some(known) = known {
                 patch.title.get_or_insert_with(|| known.title.clone());
                 patch.kind.get_or_insert_with(|| known.kind.clone());

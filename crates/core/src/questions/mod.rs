@@ -273,25 +273,17 @@ impl Questions {
     }
 
     /// Fixes the call shown by the open permission about a tool call, because its agent reuses the
-    /// id for another call. Returns whether there is such a permission.
+    /// id for another call. Returns its question, if there is one.
     pub fn set_apart(
         &mut self,
         session: SessionKey,
         tool: &ToolCallId,
         call: Option<&ToolCall>,
-    ) -> bool {
-        let open = {
-            let mut about = self.about(session, tool);
-            let open = about.find(|it| it.permission().is_some() && !it.is_apart());
-            open.map(|question| question.id)
-        };
-        let question = open.and_then(|id| self.get_mut(id));
-        let permission = question.and_then(Question::permission_mut);
-        let is_open = permission.is_some();
-        if let Some(permission) = permission {
-            permission.set_apart(call);
-        }
-        is_open
+    ) -> Option<QuestionId> {
+        let is_shared = |it: &&Question| it.permission().is_some() && !it.is_apart();
+        let open = self.about(session, tool).find(is_shared)?.id;
+        self.get_mut(open)?.permission_mut()?.set_apart(call);
+        Some(open)
     }
 
     /// Applies the user's answer to a question; an invalid one leaves it open.
