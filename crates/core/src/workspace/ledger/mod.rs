@@ -27,6 +27,7 @@ mod props;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::text::diff::align::Change;
@@ -36,7 +37,6 @@ use crate::text::{LineEdit, Text};
 use authors::Alone;
 use history::{Accepted, Cause, History, Mark, Version, accept_in};
 use offers::Offer;
-use outside::Away;
 pub(crate) use outside::base_under;
 use parts::Part;
 pub use seen::Seen;
@@ -64,7 +64,9 @@ pub struct Review {
     hunks: Vec<Hunk>,
     mark: Mark,
     history: History,
-    away: Away,
+    /// The agent's pending changes that other programs have taken away: hashes of their lines and
+    /// of the lines next to them.
+    away: HashSet<u64>,
     /// The state before another program's edits that are being made.
     others_since: Option<Track>,
     /// The review of the file, if a change of it was merged with unsaved lines.
@@ -83,7 +85,7 @@ impl Review {
             offers: Vec::new(),
             hunks: Vec::new(),
             history: History::default(),
-            away: Away::default(),
+            away: HashSet::new(),
             others_since: None,
             under: None,
             bytes: 0,

@@ -16,11 +16,6 @@ use crate::text::{LineEdit, Text};
 /// Lines among which a change may lie in several places, at most.
 const MANY: usize = 1000;
 
-/// The agent's pending changes that other programs have taken away: hashes of their lines and of the
-/// lines next to them.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Away(HashSet<u64>);
-
 impl Review {
     /// Applies an edit of the lines by another program, possibly one of several.
     pub fn others_edited(&mut self, edit: &LineEdit) {
@@ -91,17 +86,16 @@ impl Review {
         }
         self.give_back(&back);
         let (taken, there) = different(before, &self.track);
-        self.away.0.extend(keys(before, taken));
+        self.away.extend(keys(before, taken));
         for there in keys(&self.track, there) {
-            self.away.0.remove(&there);
+            self.away.remove(&there);
         }
     }
 
     /// Returns whether these lines in place of some rows of a text are a change that was taken
     /// away.
     fn is_away(&self, text: &Text, rows: Range<usize>, new: &[String]) -> bool {
-        let away = &self.away.0;
-        !away.is_empty() && away.contains(&key(text, rows, new))
+        !self.away.is_empty() && self.away.contains(&key(text, rows, new))
     }
 
     /// Makes changes pending again; the edits, from the top down, would take them away.
