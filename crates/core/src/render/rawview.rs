@@ -16,6 +16,10 @@ use crate::spine::view::{Group, Line, Link};
 use crate::text::plural;
 use acp::{Content, ToolContent};
 
+/// The fields with a command, and with further words of it; of each, the first one counts.
+pub const COMMANDS: [&str; 3] = ["command", "cmd", "commands"];
+pub const ARGS: [&str; 2] = ["args", "arguments"];
+
 /// The fields with a tool's output, the best first.
 const OUTPUTS: [&str; 6] = [
     "formatted_output",
@@ -32,23 +36,26 @@ const DATA: usize = 200;
 /// Returns the command in a tool call's input, if any; several on one line each.
 pub fn command(tool: &ToolCall) -> Option<String> {
     let input = tool.raw_input.as_ref()?;
-    let words = |value: &Value| -> Option<Vec<String>> {
-        let words = value.as_array()?.iter();
-        words.map(|word| word.as_str().map(str::to_owned)).collect()
-    };
     let joined = |words: &[String]| -> String {
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         words.join(" ")
     };
-    let args = input.get("args").or_else(|| input.get("arguments"));
-    let args = args.and_then(words).unwrap_or_default();
-    let command = match input.get("command").or_else(|| input.get("cmd")) {
-        Some(Value::String(command)) if args.is_empty() => command.clone(),
-        Some(Value::String(program)) => format!("{} {}", quoted(program), joined(&args)),
-        Some(list) => joined(&[words(list)?, args].concat()),
-        None => words(input.get("commands")?)?.join("\n"),
+    let given = |name: &'static str| Some((name, input.get(name)?));
+    let args = ARGS.into_iter().find_map(given);
+    let args = args.and_then(|(_, args)| words(args)).unwrap_or_default();
+    let command = match COMMANDS.into_iter().find_map(given)? {
+        ("commands", lines) => words(lines)?.join("\n"),
+        (_, Value::String(command)) if args.is_empty() => command.clone(),
+        (_, Value::String(program)) => format!("{} {}", quoted(program), joined(&args)),
+        (_, list) => joined(&[words(list)?, args].concat()),
     };
     (!command.trim().is_empty()).then_some(command)
+}
+
+/// Returns the texts of a list, if it holds nothing else.
+pub fn words(list: &Value) -> Option<Vec<String>> {
+    let words = list.as_array()?.iter();
+    words.map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
 /// Returns a word quoted for a shell.

@@ -7,14 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::render::rawview::{command, field_lines, value_lines};
+use crate::render::rawview::{ARGS, COMMANDS, command, field_lines, value_lines, words};
 use crate::render::toolcall::ToolCall;
 use crate::spine::view::Line;
 use acp::{Content, ToolContent};
-
-/// The fields with a command, and with further words of it.
-const COMMANDS: [&str; 3] = ["command", "cmd", "commands"];
-const ARGS: [&str; 2] = ["args", "arguments"];
 
 /// Fields in which Codex numbers its requests, and repeats what else it tells.
 const BOOKKEEPING: [&str; 6] = [
@@ -43,16 +39,12 @@ pub fn rest_lines(tool: &ToolCall, cwd: &Path) -> Vec<Line> {
     };
     let told = COMMANDS.into_iter().find(|name| fields.contains_key(*name));
     let args = ARGS.into_iter().find(|name| fields.contains_key(*name));
-    let has_words = |value: &Value| {
-        let words = value.as_array();
-        words.is_some_and(|words| words.iter().all(Value::is_string))
-    };
     let is_of_codex = fields.get("call_id").is_some_and(Value::is_string);
     for (name, value) in fields {
         let name = name.as_str();
         let is_of_command = has_command
             && (Some(name) == told
-                || Some(name) == args && has_words(value) && told != Some("commands"));
+                || Some(name) == args && words(value).is_some() && told != Some("commands"));
         let is_here = value.as_str().is_some_and(|text| Path::new(text) == cwd);
         let is_in_content = match name {
             "changes" | "diff" | "patch" => shown.has_patch(value),

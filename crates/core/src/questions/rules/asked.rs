@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::shell::{self, Words};
-use crate::render::rawview;
+use crate::render::rawview::{self, ARGS, COMMANDS, words};
 use crate::render::toolcall::ToolCall;
 use crate::text::paths::normalized;
 use acp::{Content, ToolContent, ToolKind};
@@ -171,14 +171,8 @@ impl Asked {
     /// Parses the command; the request is unclear if that fails or if it names more than one.
     fn read_command(&mut self, input: &Map<String, Value>) {
         let given = |name: &str| input.get(name).filter(|value| !is_nothing(value));
-        let told: Vec<&Value> = ["command", "cmd", "commands"]
-            .into_iter()
-            .filter_map(given)
-            .collect();
-        let args: Vec<&Value> = ["args", "arguments"]
-            .into_iter()
-            .filter_map(given)
-            .collect();
+        let told: Vec<&Value> = COMMANDS.into_iter().filter_map(given).collect();
+        let args: Vec<&Value> = ARGS.into_iter().filter_map(given).collect();
         let (told, args) = match (told.as_slice(), args.as_slice()) {
             ([], []) => return,
             ([told], []) => (*told, None),
@@ -187,10 +181,6 @@ impl Asked {
                 self.is_unclear = true;
                 return;
             }
-        };
-        let words = |value: &Value| -> Option<Vec<String>> {
-            let words = value.as_array()?.iter();
-            words.map(|word| word.as_str().map(str::to_owned)).collect()
         };
         let is_lines = given("commands").is_some();
         let args = args.map(words);

@@ -3,6 +3,8 @@
 //! Invariant: a name is listed only if the meaning of its value is certain; any other field may
 //! have any effect.
 
+use crate::render::rawview::{ARGS, COMMANDS};
+
 /// The meaning of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
@@ -35,7 +37,7 @@ impl Meaning {
     /// Returns the meaning of a field; only letters and digits of its name count.
     pub fn of(field: &str) -> Self {
         // A command is recognized only by its exact name.
-        if COMMANDS.contains(&field) {
+        if COMMANDS.contains(&field) || ARGS.contains(&field) {
             return Self::Command;
         }
         if field.len() > MAX_NAME {
@@ -52,9 +54,6 @@ impl Meaning {
 
 /// Maximum bytes of a known name.
 const MAX_NAME: usize = 64;
-
-/// The fields that [`crate::render::rawview::command`] reads.
-const COMMANDS: [&str; 5] = ["command", "cmd", "commands", "args", "arguments"];
 
 const KNOWN: [(Meaning, &[&str]); 10] = [
     (
