@@ -3,8 +3,8 @@
 use nvim_oxi::mlua::{self, Table, Value};
 use serde_json::{Value as Json, json};
 
+use super::provide;
 use super::sessions::meant;
-use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{self, send, snapshot};
 use acp::client::{AuthKind, AuthMethod, AuthVar, Initialized};
@@ -15,7 +15,7 @@ use acp_core::view::snapshot::AgentInfo;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let agents = |()| nvim::list(snapshot().agents.iter().map(agent));
-    module.set("agents", function("agents", agents)?)?;
+    provide(module, "agents", agents)?;
     let login = |(session, method, step): (Option<u32>, String, Value)| {
         let session = meant(session)?;
         let step = match step {
@@ -35,13 +35,13 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         }));
         Ok(())
     };
-    module.set("login", function("login", login)?)?;
+    provide(module, "login", login)?;
     let logout = |session: Option<u32>| {
         let session = meant(session)?;
         send(Event::Session(SessionEvent::Logout { session }));
         Ok(())
     };
-    module.set("logout", function("logout", logout)?)
+    provide(module, "logout", logout)
 }
 
 fn agent(agent: &AgentInfo) -> Json {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
+use super::provide;
 use super::sessions::{meant, read_context};
-use crate::editor::guard::function;
 use crate::editor::mentions::is_image;
 use crate::editor::state::{send, snapshot};
 use crate::editor::{complete, nvim};
@@ -15,7 +15,7 @@ use acp_core::spine::ids::SessionKey;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let attach = |(session, what): (Option<u32>, Value)| attach(meant(session)?, &what);
-    module.set("attach", function("attach", attach)?)?;
+    provide(module, "attach", attach)?;
     let detach = |(session, number): (Option<u32>, Option<usize>)| {
         send(Event::Session(SessionEvent::Detach {
             session: meant(session)?,
@@ -23,7 +23,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         }));
         Ok(())
     };
-    module.set("detach", function("detach", detach)?)?;
+    provide(module, "detach", detach)?;
     let takes_images = |session: Option<u32>| {
         let session = meant(session)?;
         let snapshot = snapshot();
@@ -33,9 +33,9 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             .find(|info| info.session == session);
         Ok(info.is_none_or(|info| info.takes_images))
     };
-    module.set("takes_images", function("takes_images", takes_images)?)?;
+    provide(module, "takes_images", takes_images)?;
     let complete = |(buf, row, before): (i32, usize, String)| candidates(buf, row, &before);
-    module.set("complete", function("complete", complete)?)
+    provide(module, "complete", complete)
 }
 
 /// Returns completions for an input's line before the cursor, and the column where they start.

@@ -3,7 +3,7 @@
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::editor::guard::function;
+use super::provide;
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
 use acp_core::event::Event;
@@ -15,7 +15,7 @@ use acp_core::view::snapshot::{QuestionContent, QuestionInfo};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let list = |()| nvim::list(snapshot().questions.iter().filter_map(elicitation));
-    module.set("elicitation_list", function("elicitation_list", list)?)?;
+    provide(module, "elicitation_list", list)?;
     let answer = |(id, action, content): (u64, String, Value)| {
         let answer = match action.as_str() {
             "accept" => ElicitationAnswer::Accept(read_content(content)?),
@@ -27,10 +27,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         send(Event::Answer { id, answer });
         Ok(())
     };
-    module.set(
-        "elicitation_answer",
-        function("elicitation_answer", answer)?,
-    )
+    provide(module, "elicitation_answer", answer)
 }
 
 /// Reads the content of a form; an empty table is an object at the top, and a list in a field.

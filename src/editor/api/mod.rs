@@ -15,7 +15,7 @@ mod sessions;
 mod terminals;
 mod tools;
 
-use nvim_oxi::mlua::{self, Table};
+use nvim_oxi::mlua::{self, FromLuaMulti, IntoLuaMulti, Table};
 use serde_json::{Value as Json, json};
 
 use super::guard::function;
@@ -35,10 +35,7 @@ pub use reviews::{review, review_rows};
 pub fn module() -> mlua::Result<Table> {
     let module = nvim::empty()?;
     module.set("version", env!("CARGO_PKG_VERSION"))?;
-    module.set(
-        "setup",
-        function("setup", |config: Table| super::setup(&config))?,
-    )?;
+    provide(&module, "setup", |config: Table| super::setup(&config))?;
     sessions::add(&module)?;
     composer::add(&module)?;
     agents::add(&module)?;
@@ -50,36 +47,41 @@ pub fn module() -> mlua::Result<Table> {
     elicitations::add(&module)?;
     permissions(&module)?;
     tools::add(&module)?;
-    module.set(
-        "log_path",
-        function("log_path", |()| Ok(super::log_path()))?,
-    )?;
-    module.set(
-        "highlights",
-        function("highlights", |()| {
-            nvim::list(decor::groups().map(|(name, link)| json!({ "name": name, "link": link })))
-        })?,
-    )?;
+    provide(&module, "log_path", |()| Ok(super::log_path()))?;
+    provide(&module, "highlights", |()| {
+        nvim::list(decor::groups().map(|(name, link)| json!({ "name": name, "link": link })))
+    })?;
     let of_row = |(buf, row): (i32, usize)| {
         let marks = decor::highlights_of(buf, row).into_iter();
         nvim::list(marks.map(|mark| json!([mark.start, mark.end, mark.group])))
     };
-    module.set("chat_highlights", function("chat_highlights", of_row)?)?;
+    provide(&module, "chat_highlights", of_row)?;
     Ok(module)
+}
+
+/// Adds a function to the module.
+fn provide<A, R>(
+    module: &Table,
+    name: &'static str,
+    body: impl Fn(A) -> mlua::Result<R> + 'static,
+) -> mlua::Result<()>
+where
+    A: FromLuaMulti,
+    R: IntoLuaMulti,
+{
+    module.set(name, function(name, body)?)
 }
 
 fn permissions(module: &Table) -> mlua::Result<()> {
     let list = |()| nvim::list(snapshot().questions.iter().filter_map(permission_data));
-    module.set("permission_list", function("permission_list", list)?)?;
-    module.set(
-        "permission_answer",
-        function("permission_answer", |(id, option): (u64, String)| {
-            let id = QuestionId(id);
-            let answer = Answer::Option(option);
-            send(Event::Answer { id, answer });
-            Ok(())
-        })?,
-    )?;
+    provide(module, "permission_list", list)?;
+    let answer = |(id, option): (u64, String)| {
+        let id = QuestionId(id);
+        let answer = Answer::Option(option);
+        send(Event::Answer { id, answer });
+        Ok(())
+    };
+    provide(module, "permission_answer", answer)?;
     let focus = |session: Option<u32>| {
         let is_open = match session {
             Some(session) => question::focus_in(SessionKey(session))?,
@@ -91,7 +93,7 @@ fn permissions(module: &Table) -> mlua::Result<()> {
         }
         Ok(())
     };
-    module.set("permission_focus", function("permission_focus", focus)?)
+    provide(module, "permission_focus", focus)
 }
 
 fn permission_data(open: &QuestionInfo) -> Option<Json> {

@@ -3,8 +3,8 @@
 use nvim_oxi::mlua::{self, Table, Value};
 use serde_json::{Value as Json, json};
 
+use super::provide;
 use super::sessions::meant;
-use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
 use acp::client::ConfigValue;
@@ -17,20 +17,20 @@ use acp_core::spine::ids::SessionKey;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     let options = |session| told(session, |info| nvim::list(info.options.iter().map(option)));
-    module.set("options", function("options", options)?)?;
+    provide(module, "options", options)?;
     let commands = |session| {
         told(session, |info| {
             nvim::list(info.commands.iter().map(command))
         })
     };
-    module.set("commands", function("commands", commands)?)?;
+    provide(module, "commands", commands)?;
     let set = |(session, id, value): (Option<u32>, Option<String>, Value)| {
         let wish = wish(id, &value)?;
         let session = meant(session)?;
         send(Event::Session(SessionEvent::SetOption { session, wish }));
         Ok(())
     };
-    module.set("set_option", function("set_option", set)?)?;
+    provide(module, "set_option", set)?;
     let remembered = |(session, values): (u32, Option<Table>)| {
         let read = values.map_or_else(|| Ok(Defaults::default()), |values| defaults(&values));
         // The prompts wait for it, also if it is an error.
@@ -44,14 +44,14 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         }));
         result
     };
-    module.set("remembered", function("remembered", remembered)?)?;
+    provide(module, "remembered", remembered)?;
     let next = |session: Option<u32>| {
         let session = meant(session)?;
         let wish = Setting::NextMode;
         send(Event::Session(SessionEvent::SetOption { session, wish }));
         Ok(())
     };
-    module.set("next_mode", function("next_mode", next)?)
+    provide(module, "next_mode", next)
 }
 
 /// Reads from the snapshot of a session; returns an empty table if the core does not know it yet.

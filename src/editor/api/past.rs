@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use nvim_oxi::mlua::{self, Table};
 
+use super::provide;
 use super::sessions::meant;
-use crate::editor::guard::function;
 use crate::editor::past::wish;
 use crate::editor::state::send;
 use crate::editor::{chats, layout};
@@ -27,7 +27,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         wish(number, Wish::List(query));
         Ok(())
     };
-    module.set("past_list", function("past_list", list)?)?;
+    provide(module, "past_list", list)?;
     let delete = |(number, past): (u32, Table)| {
         let id: Option<String> = past.get("id")?;
         let name: Option<String> = past.get("record")?;
@@ -39,7 +39,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         wish(number, delete);
         Ok(())
     };
-    module.set("past_delete", function("past_delete", delete)?)?;
+    provide(module, "past_delete", delete)?;
     let export = |(number, what): (u32, Table)| {
         let source = match what.get::<Option<String>>("record")? {
             Some(name) => Source::Kept(RecordName(name)),
@@ -48,7 +48,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         wish(number, Wish::Export(source));
         Ok(())
     };
-    module.set("past_export", function("past_export", export)?)?;
+    provide(module, "past_export", export)?;
     let show = |session: u32| match chats::get(SessionKey(session)) {
         Some(_) => {
             let session = SessionKey(session);
@@ -57,7 +57,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         }
         None => Err(mlua::Error::runtime("this session is closed")),
     };
-    module.set("session_show", function("session_show", show)?)?;
+    provide(module, "session_show", show)?;
     let hide = |session: Option<u32>| layout::hide(meant(session)?);
-    module.set("session_hide", function("session_hide", hide)?)
+    provide(module, "session_hide", hide)
 }

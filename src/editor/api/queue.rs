@@ -3,8 +3,8 @@
 use nvim_oxi::mlua::{self, Table};
 use serde_json::json;
 
+use super::provide;
 use super::sessions::meant;
-use crate::editor::guard::function;
 use crate::editor::nvim;
 use crate::editor::queue;
 use acp_core::conversation::queue::QueueAction;
@@ -15,7 +15,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         let waiting = queue::waiting(meant(session)?).into_iter();
         nvim::list(waiting.map(|info| json!({ "id": info.id.0, "text": info.text })))
     };
-    module.set("queue_list", function("queue_list", list)?)?;
+    provide(module, "queue_list", list)?;
     let act = |(session, id, action, by): (Option<u32>, u64, String, Option<i32>)| {
         let action = match action.as_str() {
             "edit" => QueueAction::Edit,
@@ -26,7 +26,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         queue::act(meant(session)?, QueueId(id), action);
         Ok(())
     };
-    module.set("queue_act", function("queue_act", act)?)?;
+    provide(module, "queue_act", act)?;
     let focus = |session: Option<u32>| queue::focus(meant(session)?);
-    module.set("queue_focus", function("queue_focus", focus)?)
+    provide(module, "queue_focus", focus)
 }

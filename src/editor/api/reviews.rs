@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use crate::editor::guard::function;
+use super::provide;
 use crate::editor::kit::{buffer, window};
 use crate::editor::notify::notify;
 use crate::editor::nvim;
@@ -25,7 +25,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             Value::String(scope) => review(action, &scope.to_string_lossy()),
             _ => review(action, "hunk"),
         };
-        module.set(name, function(name, body)?)?;
+        provide(module, name, body)?;
     }
     for (name, way) in [("next", walk::Way::Next), ("prev", walk::Way::Prev)] {
         let body = move |()| {
@@ -34,20 +34,18 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             }
             Ok(())
         };
-        module.set(name, function(name, body)?)?;
+        provide(module, name, body)?;
     }
-    let drop_feedback = function("drop_feedback", |()| {
+    provide(module, "drop_feedback", |()| {
         let session = chats::current();
         send(Event::Review(ReviewEvent::DropFeedback { session }));
         Ok(())
     })?;
-    module.set("drop_feedback", drop_feedback)?;
-    let undo = function("undo_decision", |()| {
+    provide(module, "undo_decision", |()| {
         send(Event::View(ViewEvent::List(ListEvent::Undo)));
         Ok(())
     })?;
-    module.set("undo_decision", undo)?;
-    let undo = function("undo_turn", |step: String| {
+    provide(module, "undo_turn", |step: String| {
         let session = chats::current();
         let step = match step.as_str() {
             "ask" => UndoStep::Ask,
@@ -57,11 +55,8 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         send(Event::Review(ReviewEvent::UndoTurn { session, step }));
         Ok(())
     })?;
-    module.set("undo_turn", undo)?;
-    let open = function("review_list", |()| reviewlist::open())?;
-    module.set("review_list", open)?;
-    let count = function("review_files", |()| Ok(snapshot().reviews.len()))?;
-    module.set("review_files", count)?;
+    provide(module, "review_list", |()| reviewlist::open())?;
+    provide(module, "review_files", |()| Ok(snapshot().reviews.len()))?;
     let list = |buf: Option<i32>| {
         let path: Option<String> = match buf {
             Some(buf) => Some(buffer::name(buf)?),
@@ -84,7 +79,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         let files = files.filter(|(place, _)| is_meant(place));
         nvim::list(files.flat_map(|(_, hunks)| hunks))
     };
-    module.set("hunks", function("hunks", list)?)
+    provide(module, "hunks", list)
 }
 
 /// Accepts or rejects the hunk at the cursor, those of the current file, or all.

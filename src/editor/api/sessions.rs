@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use nvim_oxi::mlua::{self, LuaSerdeExt, Table, Value};
 use serde_json::{Value as Json, json};
 
+use super::provide;
 use crate::editor::chats::Chat;
-use crate::editor::guard::function;
 use crate::editor::kit::window;
 use crate::editor::state::{self, send, snapshot};
 use crate::editor::{chat, chats, config, input, layout, nvim, status};
@@ -23,25 +23,8 @@ use acp_core::spine::view::Follow;
 use acp_core::view::statusline::{self, Part};
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
-    module.set("open", function("open", |spec: Table| open(&spec))?)?;
-    module.set(
-        "prompt",
-        function(
-            "prompt",
-            |(session, prompt, contexts, when): (_, Value, Option<Vec<Table>>, Option<String>)| {
-                let session = meant(session)?;
-                let prompt = read_prompt(&prompt, contexts.unwrap_or_default())?;
-                state::refresh_environment();
-                let when = match when.as_deref() {
-                    Some("interrupt") => When::AtOnce,
-                    Some("steer") => When::Steer,
-                    _ => When::InTurn,
-                };
-                send(input::sent(session, prompt, when));
-                Ok(())
-            },
-        )?,
-    )?;
+    provide(module, "open", |spec: Table| open(&spec))?;
+    provide(module, "prompt", prompt)?;
     for (name, event) in [
         (
             "cancel",
@@ -59,34 +42,25 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
             send(event(meant(session)?));
             Ok(())
         };
-        module.set(name, function(name, body)?)?;
+        provide(module, name, body)?;
     }
-    module.set(
-        "close",
-        function("close", |session: Option<u32>| {
-            let session = meant(session)?;
-            // First: the text of its input enters the history of prompts.
-            let forgotten = chat::forget(session);
-            send(Event::Session(SessionEvent::Close { session }));
-            forgotten
-        })?,
-    )?;
-    module.set(
-        "follow",
-        function("follow", |(session, to): (Option<u32>, Value)| {
-            let session = meant(session)?;
-            let to = (!to.is_nil()).then(|| config::follow(&to));
-            send(Event::View(ViewEvent::Follow { session, to }));
-            Ok(())
-        })?,
-    )?;
-    module.set(
-        "status",
-        function("status", |session: Option<u32>| status(session))?,
-    )?;
-    module.set("sessions", function("sessions", |()| sessions())?)?;
+    provide(module, "close", |session: Option<u32>| {
+        let session = meant(session)?;
+        // First: the text of its input enters the history of prompts.
+        let forgotten = chat::forget(session);
+        send(Event::Session(SessionEvent::Close { session }));
+        forgotten
+    })?;
+    provide(module, "follow", |(session, to): (Option<u32>, Value)| {
+        let session = meant(session)?;
+        let to = (!to.is_nil()).then(|| config::follow(&to));
+        send(Event::View(ViewEvent::Follow { session, to }));
+        Ok(())
+    })?;
+    provide(module, "status", status)?;
+    provide(module, "sessions", |()| sessions())?;
     let line = |(session, parts, is_highlighted)| statusline(session, parts, is_highlighted);
-    module.set("statusline", function("statusline", line)?)
+    provide(module, "statusline", line)
 }
 
 /// Returns the given session, else the current one.
@@ -130,6 +104,21 @@ fn open(spec: &Table) -> mlua::Result<u32> {
         }));
     }
     Ok(key.0)
+}
+
+fn prompt(
+    (session, prompt, contexts, when): (Option<u32>, Value, Option<Vec<Table>>, Option<String>),
+) -> mlua::Result<()> {
+    let session = meant(session)?;
+    let prompt = read_prompt(&prompt, contexts.unwrap_or_default())?;
+    state::refresh_environment();
+    let when = match when.as_deref() {
+        Some("interrupt") => When::AtOnce,
+        Some("steer") => When::Steer,
+        _ => When::InTurn,
+    };
+    send(input::sent(session, prompt, when));
+    Ok(())
 }
 
 /// Returns the agent's session that this tab page shows, or else the one used last; if the tab page has

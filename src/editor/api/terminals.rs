@@ -3,7 +3,7 @@
 use nvim_oxi::mlua::{self, Table};
 use serde_json::json;
 
-use crate::editor::guard::function;
+use super::provide;
 use crate::editor::kit::window;
 use crate::editor::{chats, nvim, terminal};
 use acp_core::spine::ids::TerminalKey;
@@ -15,9 +15,9 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         let all = terminal::all().into_iter().rev();
         nvim::list(all.map(|info| json!({ "id": info.key.0, "label": label(&info, columns) })))
     };
-    module.set("terminals", function("terminals", list)?)?;
+    provide(module, "terminals", list)?;
     let open = |id: u32| terminal::open(TerminalKey(id));
-    module.set("terminal_open", function("terminal_open", open)?)
+    provide(module, "terminal_open", open)
 }
 
 /// Returns a terminal as one line: its state, its command, its owner.

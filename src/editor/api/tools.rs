@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use nvim_oxi::mlua::{self, Table, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::editor::guard::function;
+use super::provide;
 use crate::editor::nvim;
 use crate::editor::state::send;
 use crate::editor::tools::json::{Empty, to_json};
@@ -17,19 +17,19 @@ use acp_core::spine::tool::{Progress, ToolAsk, ToolPermission, ToolResult, ToolS
 use acp_schema::check_schema;
 
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
-    module.set("tools_define", function("tools_define", define)?)?;
+    provide(module, "tools_define", define)?;
     let switch = |(name, on): (String, bool)| {
         send(Event::Tool(ToolEvent::Switched { name, on }));
         Ok(())
     };
-    module.set("tool_switch", function("tool_switch", switch)?)?;
+    provide(module, "tool_switch", switch)?;
     let ask = |(id, number, kind, what): (u64, u32, String, Table)| {
         let id = ToolUseId(id);
         let ask = read_ask(&kind, &what)?;
         send(Event::Tool(ToolEvent::Asked { id, number, ask }));
         Ok(())
     };
-    module.set("tool_ask", function("tool_ask", ask)?)?;
+    provide(module, "tool_ask", ask)?;
     let progress = |(id, done, total, message): (u64, f64, Option<f64>, Option<mlua::String>)| {
         let id = ToolUseId(id);
         let progress = Progress {
@@ -40,13 +40,13 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         send(Event::Tool(ToolEvent::Progressed { id, progress }));
         Ok(())
     };
-    module.set("tool_progress", function("tool_progress", progress)?)?;
-    module.set("tool_done", function("tool_done", done)?)?;
+    provide(module, "tool_progress", progress)?;
+    provide(module, "tool_done", done)?;
     let log = |line: mlua::String| {
         say(line.to_string_lossy());
         Ok(())
     };
-    module.set("tool_log", function("tool_log", log)?)
+    provide(module, "tool_log", log)
 }
 
 fn say(line: String) {
