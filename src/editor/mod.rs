@@ -115,14 +115,13 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
     };
     let place_plans = Event::Conversation(ConversationEvent::PlacePlans(config.plan));
     let keep = Event::Conversation(ConversationEvent::KeepSessions(config.history));
+    let events = [configure, place_plans, keep];
     let problems = config.problems.clone();
     let log_level = config.log_level;
     config::set(config);
     if state::is_started() {
         state::set_log_level(log_level);
-        state::send(configure);
-        state::send(place_plans);
-        state::send(keep);
+        events.into_iter().for_each(state::send);
         return Ok(problems);
     }
     let Some(start) = START.get() else {
@@ -147,9 +146,7 @@ fn setup(table: &Table) -> mlua::Result<Vec<String>> {
         refresh_environment: wiring.refresh_environment,
     });
     tools::door::open(socket);
-    state::send(configure);
-    state::send(place_plans);
-    state::send(keep);
+    events.into_iter().for_each(state::send);
     wake::start(wiring.outbox)?;
     user::start()?;
     decor::start()?;
