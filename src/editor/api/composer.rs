@@ -7,7 +7,7 @@ use nvim_oxi::mlua::{self, Table, Value};
 use super::provide;
 use super::sessions::{meant, read_context};
 use crate::editor::mentions::is_image;
-use crate::editor::state::{send, snapshot};
+use crate::editor::state::{self, send};
 use crate::editor::{complete, nvim};
 use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::attachment::Attachment;
@@ -25,13 +25,8 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     };
     provide(module, "detach", detach)?;
     let takes_images = |session: Option<u32>| {
-        let session = meant(session)?;
-        let snapshot = snapshot();
-        let info = snapshot
-            .sessions
-            .iter()
-            .find(|info| info.session == session);
-        Ok(info.is_none_or(|info| info.takes_images))
+        let takes = state::session(meant(session)?, |info| info.takes_images);
+        Ok(takes.unwrap_or(true))
     };
     provide(module, "takes_images", takes_images)?;
     let complete = |(buf, row, before): (i32, usize, String)| candidates(buf, row, &before);

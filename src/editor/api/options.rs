@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::provide;
 use super::sessions::meant;
 use crate::editor::nvim;
-use crate::editor::state::{send, snapshot};
+use crate::editor::state::{self, send};
 use acp::client::ConfigValue;
 use acp::{Choice, Command, SessionOption};
 use acp_core::conversation::info::SessionInfo;
@@ -59,10 +59,8 @@ fn told(
     session: Option<u32>,
     of: impl Fn(&SessionInfo) -> mlua::Result<Value>,
 ) -> mlua::Result<Value> {
-    let key = meant(session)?;
-    let snapshot = snapshot();
-    let info = snapshot.sessions.iter().find(|info| info.session == key);
-    info.map_or_else(|| nvim::empty().map(Value::Table), of)
+    let told = state::session(meant(session)?, of);
+    told.unwrap_or_else(|| nvim::empty().map(Value::Table))
 }
 
 /// Reads values for the options of an agent's sessions, by the keys of its config.
