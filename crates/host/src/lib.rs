@@ -347,13 +347,8 @@ impl Host {
         let Some(runtime) = &self.runtime else {
             return;
         };
-        let done = async {
-            self.disk.idle().await;
-            self.prompts.finish(&self.kit).await;
-            self.projects.end(&self.kit).await;
-        };
         // A timeout is fine: a disk that hangs must not keep Neovim from quitting.
-        let _ = runtime.block_on(async { timeout(deadline, done).await });
+        let _ = runtime.block_on(async { timeout(deadline, self.all_written()).await });
         self.mcp.close();
         self.history.flush(HISTORY_FLUSH);
         self.kit.log.flush(LOG_FLUSH);
@@ -373,32 +368,37 @@ impl Host {
         for terminal in &terminals {
             terminal.end_within(deadline * 3 / 4);
         }
-        let (disk, projects) = (self.disk.clone(), self.projects.clone());
-        let (kit, prompts) = (self.kit.clone(), self.prompts.clone());
-        let done = async {
-            for agent in &agents {
-                agent.gone().await;
-            }
-            for terminal in &terminals {
-                terminal.gone().await;
-            }
-            disk.idle().await;
-            prompts.finish(&kit).await;
-            projects.end(&kit).await;
-        };
-        if let Some(runtime) = self.runtime.take() {
+        if let Some(runtime) = &self.runtime {
+            let done = async {
+                for agent in &agents {
+                    agent.gone().await;
+                }
+                for terminal in &terminals {
+                    terminal.gone().await;
+                }
+                self.all_written().await;
+            };
             // A timeout is fine: the rest is killed below.
             let _ = runtime.block_on(async { timeout(deadline, done).await });
-            for agent in &agents {
-                agent.kill();
-            }
-            for terminal in &terminals {
-                terminal.kill();
-            }
-            self.history.flush(HISTORY_FLUSH);
-            self.kit.log.flush(LOG_FLUSH);
+        }
+        for agent in &agents {
+            agent.kill();
+        }
+        for terminal in &terminals {
+            terminal.kill();
+        }
+        self.history.flush(HISTORY_FLUSH);
+        self.kit.log.flush(LOG_FLUSH);
+        if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+
+    /// Waits until nothing is left to write.
+    async fn all_written(&self) {
+        self.disk.idle().await;
+        self.prompts.finish(&self.kit).await;
+        self.projects.end(&self.kit).await;
     }
 
     fn usual_end(&self) -> Duration {

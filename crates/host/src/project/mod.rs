@@ -57,13 +57,8 @@ use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::{Checkpoint, KeptReview};
 
 /// The open projects.
-#[derive(Debug, Clone)]
-pub(super) struct Projects {
-    shared: Arc<Shared>,
-}
-
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Projects {
     open: Mutex<HashMap<PathBuf, Project>>,
     /// Also those of closed projects, whose reviews may continue.
     keepers: Mutex<HashMap<PathBuf, Arc<Keeper>>>,
@@ -110,17 +105,15 @@ impl Projects {
     /// Returns the projects of a host that stores its data below `folder`.
     pub(super) fn new(folder: &Path, limits: Limits) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                open: Mutex::default(),
-                keepers: Mutex::default(),
-                store: Arc::new(Store::new(folder, limits)),
-            }),
+            open: Mutex::default(),
+            keepers: Mutex::default(),
+            store: Arc::new(Store::new(folder, limits)),
         }
     }
 
     /// Returns the store of contents.
     pub(super) fn store(&self) -> Arc<Store> {
-        Arc::clone(&self.shared.store)
+        Arc::clone(&self.store)
     }
 
     pub(super) fn open(&self, root: PathBuf, kit: &Kit) {
@@ -130,12 +123,9 @@ impl Projects {
         }
         let (operations, queue) = unbounded_channel();
         open.insert(root.clone(), Project { operations });
-        let (shared, here) = (Arc::clone(&self.shared), kit.clone());
-        let keeper = self.keeper(&root);
-        kit.runtime.spawn(async move {
-            let store = Arc::clone(&shared.store);
-            worker::run(root, queue, keeper, store, here).await;
-        });
+        let (keeper, store) = (self.keeper(&root), self.store());
+        let work = worker::run(root, queue, keeper, store, kit.clone());
+        kit.runtime.spawn(work);
     }
 
     /// Closes a project; queued operations are still carried out.
@@ -224,15 +214,11 @@ impl Projects {
     }
 
     fn keepers(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Keeper>>> {
-        let keepers = self.shared.keepers.lock();
-        keepers.unwrap_or_else(PoisonError::into_inner)
+        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Project>> {
-        self.shared
-            .open
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
