@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use nvim_oxi::mlua::{Table, Value};
+use nvim_oxi::mlua::{FromLua, Table, Value};
 
 use acp_core::conversation::agent::Limits;
 use acp_core::conversation::plan::PlanPlace;
@@ -137,56 +137,14 @@ impl Config {
     /// Reads the table; missing values keep their defaults.
     pub fn read(table: &Table) -> Self {
         let mut config = Self::default();
-        let chat = sub(table, "chat");
-        let review = sub(table, "review");
-        let permissions = sub(table, "permissions");
-        config.layout = get(&chat, "layout").unwrap_or(config.layout);
-        config.width = get(&chat, "width").unwrap_or(config.width);
-        config.input_height = get(&chat, "input_height").unwrap_or(config.input_height);
-        if get::<String>(&chat, "plan").as_deref() == Some("transcript") {
-            config.plan = PlanPlace::Transcript;
-        }
-        match get::<Value>(&chat, "completion") {
-            Some(Value::Boolean(false)) => config.completion = Completion::Off,
-            Some(Value::String(how)) if how.to_string_lossy() == "manual" => {
-                config.completion = Completion::Manual;
-            }
-            _ => {}
-        }
-        config.signs = get(&review, "signs").unwrap_or(config.signs);
-        config.virtual_lines = get(&review, "virtual_lines").unwrap_or(config.virtual_lines);
-        config.word_diff = get(&review, "word_diff").unwrap_or(config.word_diff);
-        match get::<Value>(&review, "preview") {
-            Some(Value::Boolean(false)) => config.preview = Preview::Off,
-            Some(Value::String(how)) => config.opens_previews = how.to_string_lossy() == "open",
-            _ => {}
-        }
-        config.advance = get(&review, "advance").unwrap_or(config.advance);
-        config.accept_allowed = get(&review, "accept_allowed").unwrap_or(config.accept_allowed);
-        config.feedback = get(&review, "feedback").unwrap_or(config.feedback);
+        config.read_chat(&sub(table, "chat"));
+        config.read_review(&sub(table, "review"));
+        config.read_notify(&sub(table, "notify"));
         config.follow = table.get("follow").map_or(config.follow, |to| follow(&to));
         if let Some(names) = get(&sub(table, "statusline"), "parts").and_then(strings) {
             config.statusline = names.iter().filter_map(|name| Part::named(name)).collect();
         }
-        let notify = sub(table, "notify");
-        config.notify_turn_end = get(&notify, "turn_end").unwrap_or(config.notify_turn_end);
-        config.notify_question = get(&notify, "question").unwrap_or(config.notify_question);
-        config.notify_bell = get(&notify, "bell").unwrap_or(config.notify_bell);
-        match get::<Value>(&notify, "desktop") {
-            Some(Value::Boolean(false)) => config.notify_desktop = None,
-            Some(Value::String(code)) => {
-                let is_nine = code.to_string_lossy() == "osc9";
-                let osc = if is_nine {
-                    Osc::Nine
-                } else {
-                    Osc::SevenSevenSeven
-                };
-                config.notify_desktop = Some(Desktop::Chosen(osc));
-            }
-            _ => {}
-        }
-        config.notify_focused = get(&notify, "focused").unwrap_or(config.notify_focused);
-        config.notify_title = get(&notify, "title").unwrap_or(config.notify_title);
+        let permissions = sub(table, "permissions");
         config.allowed_dirs = get(&permissions, "allowed_dirs").unwrap_or_default();
         let rules: Vec<Table> = get(&permissions, "rules").unwrap_or_default();
         config.read_rules(&rules);
@@ -208,6 +166,55 @@ impl Config {
             }
         }
         config
+    }
+
+    fn read_chat(&mut self, chat: &Option<Table>) {
+        set_from(chat, "layout", &mut self.layout);
+        set_from(chat, "width", &mut self.width);
+        set_from(chat, "input_height", &mut self.input_height);
+        if get::<String>(chat, "plan").as_deref() == Some("transcript") {
+            self.plan = PlanPlace::Transcript;
+        }
+        match get::<Value>(chat, "completion") {
+            Some(Value::Boolean(false)) => self.completion = Completion::Off,
+            Some(Value::String(how)) if how.to_string_lossy() == "manual" => {
+                self.completion = Completion::Manual;
+            }
+            _ => {}
+        }
+    }
+
+    fn read_review(&mut self, review: &Option<Table>) {
+        set_from(review, "signs", &mut self.signs);
+        set_from(review, "virtual_lines", &mut self.virtual_lines);
+        set_from(review, "word_diff", &mut self.word_diff);
+        match get::<Value>(review, "preview") {
+            Some(Value::Boolean(false)) => self.preview = Preview::Off,
+            Some(Value::String(how)) => self.opens_previews = how.to_string_lossy() == "open",
+            _ => {}
+        }
+        set_from(review, "advance", &mut self.advance);
+        set_from(review, "accept_allowed", &mut self.accept_allowed);
+        set_from(review, "feedback", &mut self.feedback);
+    }
+
+    fn read_notify(&mut self, notify: &Option<Table>) {
+        set_from(notify, "turn_end", &mut self.notify_turn_end);
+        set_from(notify, "question", &mut self.notify_question);
+        set_from(notify, "bell", &mut self.notify_bell);
+        match get::<Value>(notify, "desktop") {
+            Some(Value::Boolean(false)) => self.notify_desktop = None,
+            Some(Value::String(code)) => {
+                let osc = match code.to_string_lossy() == "osc9" {
+                    true => Osc::Nine,
+                    false => Osc::SevenSevenSeven,
+                };
+                self.notify_desktop = Some(Desktop::Chosen(osc));
+            }
+            _ => {}
+        }
+        set_from(notify, "focused", &mut self.notify_focused);
+        set_from(notify, "title", &mut self.notify_title);
     }
 
     /// Reads the rules for permissions; one invalid rule disables all of them.
@@ -324,6 +331,13 @@ fn sub(table: &Table, name: &str) -> Option<Table> {
     table.get(name).ok()
 }
 
-fn get<T: nvim_oxi::mlua::FromLua>(table: &Option<Table>, name: &str) -> Option<T> {
+fn get<T: FromLua>(table: &Option<Table>, name: &str) -> Option<T> {
     table.as_ref()?.get::<Option<T>>(name).ok().flatten()
+}
+
+/// Sets a value from a table, if it is there.
+fn set_from<T: FromLua>(table: &Option<Table>, name: &str, value: &mut T) {
+    if let Some(given) = get(table, name) {
+        *value = given;
+    }
 }
