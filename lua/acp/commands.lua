@@ -1,5 +1,8 @@
 --- Dispatches and completes `:AcpChat` and `:Acp`. An error becomes one message without a traceback.
 
+local notify = require("acp.notify")
+local guarded = notify.guarded
+
 local M = {}
 
 --- The arguments of `:Acp follow`.
@@ -83,19 +86,6 @@ local function agents()
   vim.api.nvim_echo(chunks, false, {})
 end
 
---- Runs `work` and shows an error as a message.
----@param work fun()
-function M.guarded(work)
-  local ok, problem = pcall(work)
-  if not ok then
-    local text = require("acp.native").message(problem)
-    -- Errors of the library are also meant for scripts and lack the plugin's name.
-    text = vim.startswith(text, "acp.nvim") and text or "acp.nvim: " .. text
-    vim.notify(text, vim.log.levels.ERROR)
-  end
-end
-local guarded = M.guarded
-
 --- Shows a terminal: the one with this number, the only one, or one chosen from a list.
 ---@param call acp.commands.Call
 local function terminal(call)
@@ -109,10 +99,7 @@ local function terminal(call)
   if id then
     native.terminal_open(id)
   elseif #all == 0 then
-    vim.notify(
-      "acp.nvim: No terminal yet. What an agent runs by itself is shown in the chat.",
-      vim.log.levels.INFO
-    )
+    notify.say("No terminal yet. What an agent runs by itself is shown in the chat.")
   else
     require("acp.select")(all, {
       prompt = "Terminals",

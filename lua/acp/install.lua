@@ -2,13 +2,10 @@
 ---
 --- Invariant: no command runs before the user has agreed to it as it is shown.
 
-local M = {}
+local notify = require("acp.notify")
+local say = notify.say
 
----@param text string
----@param level? integer
-local function say(text, level)
-  vim.notify("acp.nvim: " .. text, level or vim.log.levels.INFO)
-end
+local M = {}
 
 ---@class acp.install.Manager
 ---@field run string[] Runs a program of a package, which follows, without an install.
@@ -122,7 +119,7 @@ function M.ask(name)
     if not way then
       return
     end
-    require("acp.commands").guarded(function()
+    notify.guarded(function()
       local program = way.command[1] or ""
       if vim.fn.executable(program) == 0 then
         error(("acp.nvim: `%s` was not found: install it first."):format(program), 0)

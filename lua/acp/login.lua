@@ -2,6 +2,8 @@
 ---
 --- Invariant: input for a log-in is passed to the library and to nothing else.
 
+local say = require("acp.notify").say
+
 local M = {}
 
 --- The process of an agent, as reported by the library.
@@ -34,12 +36,6 @@ local M = {}
 ---@field label? string
 ---@field secret boolean
 ---@field optional boolean
-
----@param text string
----@param level? integer
-local function say(text, level)
-  vim.notify("acp.nvim: " .. text, level or vim.log.levels.INFO)
-end
 
 --- Returns the process that serves a session, or nil.
 ---@param native acp.Native

@@ -53,7 +53,7 @@ local function servers_of(given, path, cwd)
     servers, problems = require("acp.config").mcp_servers(found, path)
   end
   if #problems > 0 then
-    vim.notify("acp.nvim: " .. table.concat(problems, "\n  "), vim.log.levels.WARN)
+    require("acp.notify").say(table.concat(problems, "\n  "), vim.log.levels.WARN)
   end
   return servers
 end

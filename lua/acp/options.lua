@@ -1,5 +1,7 @@
 --- `:Acp mode` and `:Acp config`: set options by name or from a list.
 
+local notify = require("acp.notify")
+
 local M = {}
 
 --- Maximum length of a description in a list.
@@ -67,20 +69,15 @@ local function short(text)
   return vim.fn.strcharpart(text, 0, SHORT - 1) .. "…"
 end
 
----@param text string
-local function tell(text)
-  vim.notify("acp.nvim: " .. text, vim.log.levels.INFO)
-end
-
 --- Reports why there is nothing to choose from.
 ---@param session acp.Session?
 ---@param what string
 local function nothing(session, what)
   local phase = native().status(session).phase
   if phase == "starting" then
-    tell(("The agent is starting; its %s are not known yet."):format(what))
+    notify.say(("The agent is starting; its %s are not known yet."):format(what))
   else
-    tell(("The agent has no %s to choose from."):format(what))
+    notify.say(("The agent has no %s to choose from."):format(what))
   end
 end
 
@@ -160,10 +157,10 @@ local function pick(session, option, kind, items)
     if item and item.run then
       item.run(function(problem)
         local level = problem and vim.log.levels.WARN or vim.log.levels.INFO
-        vim.notify("acp.nvim: " .. (problem or item.done), level)
+        notify.say(problem or item.done, level)
       end)
     elseif item then
-      require("acp.commands").guarded(function()
+      notify.guarded(function()
         native().set_option(session, option.id, item.id)
       end)
     end
@@ -232,7 +229,7 @@ function M.config(rest)
     end,
   }, function(option)
     if option then
-      require("acp.commands").guarded(function()
+      notify.guarded(function()
         pick_value(session, option, "acp-option-value")
       end)
     end

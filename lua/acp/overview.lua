@@ -316,7 +316,7 @@ local function map_keys(buf)
   for name, lhs in pairs(require("acp.config").get().keymaps.sessions) do
     for _, key in ipairs(lhs) do
       vim.keymap.set("n", key, function()
-        require("acp.commands").guarded(keys[name].run)
+        require("acp.notify").guarded(keys[name].run)
       end, { buffer = buf, nowait = true, silent = true, desc = keys[name].desc })
     end
   end

@@ -20,8 +20,7 @@ return function()
     local text = count == 0 and "Nothing to review."
       or count == 1 and "No hunks; 1 file changed as a whole: `:Acp review` lists it."
       or ("No hunks; %d files changed as a whole: `:Acp review` lists them."):format(count)
-    vim.notify("acp.nvim: " .. text, vim.log.levels.INFO)
-    return
+    return require("acp.notify").say(text)
   end
   vim.fn.setqflist({}, " ", { title = "acp review", items = items })
   -- The chat's column is too narrow for it.

@@ -1,5 +1,8 @@
 --- Lists open and past sessions, and opens, deletes and exports them.
 
+local notify = require("acp.notify")
+local say, guarded = notify.say, notify.guarded
+
 local M = {}
 
 --- The pending requests to the library, by number.
@@ -31,22 +34,6 @@ function M.granted(number, value, problem)
   waiting[number] = nil
   if done then
     done(value, problem)
-  end
-end
-
----@param text string
----@param level? integer
-local function say(text, level)
-  vim.notify("acp.nvim: " .. text, level or vim.log.levels.INFO)
-end
-
---- Runs `work` and shows an error as a message.
----@param work fun()
-local function guarded(work)
-  local ok, problem = pcall(work)
-  if not ok then
-    local text = require("acp.native").message(problem):gsub("^acp%.nvim: ", "")
-    say(text, vim.log.levels.ERROR)
   end
 end
 

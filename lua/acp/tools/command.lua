@@ -1,11 +1,8 @@
 --- `:Acp tools`: lists the tools, and switches them on and off.
 
-local M = {}
+local notify = require("acp.notify")
 
----@param text string
-local function tell(text)
-  vim.notify("acp.nvim: " .. text, vim.log.levels.INFO)
-end
+local M = {}
 
 --- Formats a tool as a line of the list.
 ---@param tool acp.ToolInfo
@@ -37,14 +34,16 @@ local function switch(names, on)
     tools.switch(name, on)
   end
   local what = table.concat(names, ", ") .. (#names == 1 and " is " or " are ")
-  tell(what .. (on and "offered to agents." or "no longer offered to agents."))
+  notify.say(what .. (on and "offered to agents." or "no longer offered to agents."))
 end
 
 --- Lets the user choose a tool to switch.
 local function pick()
   local list = require("acp.tools").list()
   if #list == 0 then
-    return tell("There are no tools for agents: `tools.builtin` is false, and none was defined.")
+    return notify.say(
+      "There are no tools for agents: `tools.builtin` is false, and none was defined."
+    )
   end
   local width = 0
   for _, tool in ipairs(list) do
@@ -61,7 +60,7 @@ local function pick()
     end,
   }, function(tool)
     if tool then
-      require("acp.commands").guarded(function()
+      notify.guarded(function()
         switch({ tool.name }, not tool.enabled)
       end)
     end

@@ -185,7 +185,7 @@ function M.offer(library)
     )
   end
   if #words > 0 then
-    vim.notify("acp.nvim: " .. table.concat(words, "\n  "), vim.log.levels.WARN)
+    require("acp.notify").say(table.concat(words, "\n  "), vim.log.levels.WARN)
   end
 end
 
