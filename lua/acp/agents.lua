@@ -131,4 +131,32 @@ function M.missing(found)
   return text:format(found.name, found.agent.command, instruction)
 end
 
+--- Shows the agents with their processes, and how to install missing ones.
+function M.show()
+  local default = M.default()
+  local chunks = {}
+  local function add(found, text, group)
+    local mark = found.name == default and "* " or "  "
+    table.insert(chunks, { ("%s%-10s "):format(mark, found.name), "Identifier" })
+    table.insert(chunks, { text .. "\n", group })
+    for _, line in ipairs(M.running(found.name)) do
+      table.insert(chunks, { (" "):rep(13) .. line .. "\n", "Comment" })
+    end
+  end
+  local missing = {}
+  for _, found in ipairs(M.list()) do
+    if found.path then
+      add(found, found.path)
+    else
+      table.insert(missing, found)
+    end
+  end
+  for _, found in ipairs(missing) do
+    local install = found.agent.install or "correct its `command`"
+    add(found, ("not found: %s"):format(install), "Comment")
+  end
+  chunks[#chunks][1] = chunks[#chunks][1]:gsub("\n$", "")
+  vim.api.nvim_echo(chunks, false, {})
+end
+
 return M

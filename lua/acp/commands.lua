@@ -57,35 +57,6 @@ local function log()
   vim.cmd.tabedit(vim.fn.fnameescape(path))
 end
 
---- Lists the agents with their processes, and how to install missing ones.
-local function agents()
-  local all = require("acp.agents")
-  local default = all.default()
-  local chunks = {}
-  local function add(found, text, group)
-    local mark = found.name == default and "* " or "  "
-    table.insert(chunks, { ("%s%-10s "):format(mark, found.name), "Identifier" })
-    table.insert(chunks, { text .. "\n", group })
-    for _, line in ipairs(all.running(found.name)) do
-      table.insert(chunks, { (" "):rep(13) .. line .. "\n", "Comment" })
-    end
-  end
-  local missing = {}
-  for _, found in ipairs(all.list()) do
-    if found.path then
-      add(found, found.path)
-    else
-      table.insert(missing, found)
-    end
-  end
-  for _, found in ipairs(missing) do
-    local install = found.agent.install or "correct its `command`"
-    add(found, ("not found: %s"):format(install), "Comment")
-  end
-  chunks[#chunks][1] = chunks[#chunks][1]:gsub("\n$", "")
-  vim.api.nvim_echo(chunks, false, {})
-end
-
 --- Shows a terminal: the one with this number, the only one, or one chosen from a list.
 ---@param call acp.commands.Call
 local function terminal(call)
@@ -380,7 +351,7 @@ local subcommands = {
       if call.rest ~= "" then
         return require("acp.install").ask(call.rest)
       end
-      agents()
+      require("acp.agents").show()
     end,
   },
   sessions = {
