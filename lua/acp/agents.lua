@@ -53,12 +53,18 @@ function M.get(name)
   return agent and { name = name, path = path, agent = agent }
 end
 
+--- Returns the names of all agents, sorted.
+---@return string[]
+function M.names()
+  local names = vim.tbl_keys(require("acp.config").get().agents)
+  table.sort(names)
+  return names
+end
+
 --- Returns all agents, sorted by name.
 ---@return acp.agents.Found[]
 function M.list()
-  local names = vim.tbl_keys(require("acp.config").get().agents)
-  table.sort(names)
-  return vim.tbl_map(M.get, names)
+  return vim.tbl_map(M.get, M.names())
 end
 
 --- Returns the name of the agent for a new session, ignoring earlier sessions.
@@ -88,11 +94,8 @@ end
 function M.require(name)
   local found = M.get(name)
   if not found then
-    local names = vim.tbl_map(function(entry)
-      return entry.name
-    end, M.list())
     local text = "acp.nvim: there is no agent %q: the configuration has %s."
-    error(text:format(name, table.concat(names, ", ")), 0)
+    error(text:format(name, table.concat(M.names(), ", ")), 0)
   elseif not found.path then
     error("acp.nvim: " .. M.missing(found) .. ".", 0)
   end

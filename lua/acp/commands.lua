@@ -343,9 +343,7 @@ local subcommands = {
   agents = {
     about = "lists the agents, or installs one",
     complete = first_word(function()
-      return vim.tbl_map(function(found)
-        return found.name
-      end, require("acp.agents").list())
+      return require("acp.agents").names()
     end),
     run = function(call)
       if call.rest ~= "" then

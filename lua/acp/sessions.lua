@@ -280,9 +280,7 @@ end
 ---@param first boolean Whether this is the first argument.
 ---@return string[]
 function M.words(first)
-  local words = vim.tbl_map(function(found)
-    return found.name
-  end, require("acp.agents").list())
+  local words = require("acp.agents").names()
   return first and vim.list_extend({ "delete", "export" }, words) or words
 end
 
