@@ -31,7 +31,7 @@ pub fn apply(win: i32, ops: &[ChatOp], is_following: bool) -> mlua::Result<()> {
     let ops = ops.to_vec();
     window::call(win, move || {
         // A user who has opened all folds (|zR|) wants to see everything.
-        let is_open: bool = window_option::<i64>("foldlevel")? > 0;
+        let is_open: bool = nvim::win_option::<i64>(0, "foldlevel")? > 0;
         make_all(&ops, is_open)?;
         for op in &ops {
             match *op {
@@ -72,7 +72,7 @@ fn make_all(ops: &[ChatOp], is_open: bool) -> mlua::Result<()> {
     if commands.is_empty() {
         return Ok(());
     }
-    let is_on: bool = window_option("foldenable")?;
+    let is_on: bool = nvim::win_option(0, "foldenable")?;
     api::<()>("nvim_command", "noautocmd setlocal nofoldenable")?;
     let mut result = Ok(());
     for command in commands {
@@ -82,11 +82,6 @@ fn make_all(ops: &[ChatOp], is_open: bool) -> mlua::Result<()> {
         api::<()>("nvim_command", "noautocmd setlocal foldenable")?;
     }
     result
-}
-
-fn window_option<T: mlua::FromLuaMulti>(name: &str) -> mlua::Result<T> {
-    let of_window = nvim::table([("win", nvim::value(0))])?;
-    api("nvim_get_option_value", (name, of_window))
 }
 
 /// Opens the fold that starts at a row, unless another closed fold hides that row.

@@ -194,14 +194,12 @@ fn ease_heights() -> mlua::Result<()> {
         for win in nvim::windows_of(chat.input)? {
             let mut is_free = true;
             for other in window::all_in(window::tab_of(win)?)? {
-                let scope = nvim::table([("win", nvim::value(other))])?;
                 let filetype: String = nvim::buf_option(window::buf_of(other)?, "filetype")?;
                 let is_chats = matches!(
                     filetype.as_str(),
                     "acp-chat" | "acp-input" | "acp-plan" | "acp-queue"
                 );
-                is_free &=
-                    is_chats || !api::<bool>("nvim_get_option_value", ("winfixheight", scope))?;
+                is_free &= is_chats || !nvim::win_option::<bool>(other, "winfixheight")?;
             }
             nvim::set_win_option(win, "winfixheight", is_free)?;
         }
@@ -248,8 +246,7 @@ fn beside() -> mlua::Result<Vec<i32>> {
     let mut found = Vec::new();
     for chat in chats.values() {
         for win in nvim::windows_of(chat.transcript)? {
-            let scope = nvim::table([("win", nvim::value(win))])?;
-            if api("nvim_get_option_value", ("winfixwidth", scope))? {
+            if nvim::win_option(win, "winfixwidth")? {
                 found.push(win);
             }
         }

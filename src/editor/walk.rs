@@ -173,8 +173,7 @@ pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
 pub fn window_aside() -> mlua::Result<Option<i32>> {
     let here = window::here()?;
     for win in window::all_in(window::tab()?)? {
-        let of_window = nvim::table([("win", nvim::value(win))])?;
-        let diff: bool = api("nvim_get_option_value", ("diff", of_window))?;
+        let diff: bool = nvim::win_option(win, "diff")?;
         let is_fixed: bool = nvim::win_option(win, "winfixbuf")?;
         if win != here && !diff && !is_fixed && is_file(win)? {
             return Ok(Some(win));

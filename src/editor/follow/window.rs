@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use nvim_oxi::mlua::{self, FromLua, Table};
+use nvim_oxi::mlua::{self, Table};
 
 use super::{each_follower, with};
 use crate::editor::chats;
@@ -193,7 +193,7 @@ fn is_ordinary(win: i32) -> mlua::Result<bool> {
         "scrollbind",
         "cursorbind",
     ] {
-        if option(win, name)? {
+        if nvim::win_option(win, name)? {
             return Ok(false);
         }
     }
@@ -215,11 +215,6 @@ pub fn can_leave(win: i32, to: i32) -> mlua::Result<bool> {
         // Leaving it would unload or wipe it out, with its undo history.
         _ => is_elsewhere,
     })
-}
-
-fn option<R: FromLua>(win: i32, name: &str) -> mlua::Result<R> {
-    let scope = nvim::table([("win", nvim::value(win))])?;
-    api("nvim_get_option_value", (name, scope))
 }
 
 /// Opens a window for a buffer, if there is room: beside the user's file, else beside the chat.
