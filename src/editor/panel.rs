@@ -257,30 +257,24 @@ fn fit_in(name: Name, panel: &Panel, chat: &Chat, tab: i32) -> mlua::Result<bool
     };
     let lines = i64::try_from(panel.contents.lines.len()).unwrap_or(i64::MAX);
     let height = name.1.height(lines, room + own);
-    match here {
-        _ if height < 1 => close(here, Some(above)),
-        Some(win) if panel.heights.get(&win) == Some(&height) => Ok(false),
-        Some(win) => {
-            set_height(win, height)?;
-            change(name, |panel| {
-                panel.heights.insert(win, height);
-            });
-            Ok(true)
-        }
+    let win = match here {
+        _ if height < 1 => return close(here, Some(above)),
+        Some(win) if panel.heights.get(&win) == Some(&height) => return Ok(false),
+        Some(win) => win,
         None => {
             let below = match name.1 {
                 Kind::Plan => None,
                 Kind::Queue => window::showing(chat.input, tab)?,
             };
             let place = below.map_or(("below", above), |input| ("above", input));
-            let win = open(panel.buf, place, height)?;
-            set_height(win, height)?;
-            change(name, |panel| {
-                panel.heights.insert(win, height);
-            });
-            Ok(true)
+            open(panel.buf, place, height)?
         }
-    }
+    };
+    set_height(win, height)?;
+    change(name, |panel| {
+        panel.heights.insert(win, height);
+    });
+    Ok(true)
 }
 
 /// Sets the height of a panel without the bar that the user's 'winbar' takes of it.
