@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::chats::{Chat, get, with};
+use super::chats::{Chat, change, get, with};
 use super::kit::autocmd::{self, Scope};
 use super::kit::window::{self, rows_of};
 use super::kit::{buffer, user};
@@ -62,11 +62,7 @@ fn transcript_buffer(agent: &str, key: SessionKey) -> mlua::Result<i32> {
         &["BufReadCmd"],
         Scope::Buffer(buf),
         move |_| {
-            with(|chats| {
-                if let Some(chat) = chats.by_session.get_mut(&key) {
-                    begin_anew(chat, key);
-                }
-            });
+            change(key, |chat| begin_anew(chat, key));
             Ok(())
         },
     )?;
@@ -114,12 +110,10 @@ pub fn draw_anew(key: SessionKey) -> mlua::Result<()> {
     let Some(chat) = get(key).filter(|chat| !chat.is_plain) else {
         return Ok(());
     };
-    with(|chats| {
-        if let Some(chat) = chats.by_session.get_mut(&key) {
-            chat.is_plain = true;
-            chat.unfolded.clear();
-            begin_anew(chat, key);
-        }
+    change(key, |chat| {
+        chat.is_plain = true;
+        chat.unfolded.clear();
+        begin_anew(chat, key);
     });
     buffer::unlocked(chat.transcript, || {
         let nothing: Vec<String> = Vec::new();

@@ -90,6 +90,20 @@ pub fn get(key: SessionKey) -> Option<Chat> {
     with(|chats| chats.by_session.get(&key).cloned())
 }
 
+/// Returns the chats of all sessions.
+pub fn all() -> BTreeMap<SessionKey, Chat> {
+    with(|chats| chats.by_session.clone())
+}
+
+/// Changes a session's chat, if there is one.
+pub fn change(key: SessionKey, body: impl FnOnce(&mut Chat)) {
+    with(|chats| {
+        if let Some(chat) = chats.by_session.get_mut(&key) {
+            body(chat);
+        }
+    });
+}
+
 /// Returns the default session: the current tab page's, else the one used last.
 pub fn current() -> Option<SessionKey> {
     let tab = window::tab().ok()?;

@@ -71,8 +71,7 @@ pub(super) fn text(buf: i32) -> mlua::Result<String> {
 
 /// Puts the drafts of all inputs into the history of prompts: Neovim quits.
 pub(super) fn keep_drafts() {
-    let chats = chats::with(|chats| chats.by_session.clone());
-    for (session, chat) in chats {
+    for (session, chat) in chats::all() {
         if let Ok(text) = text(chat.input) {
             send(Event::Session(SessionEvent::Remember { session, text }));
         }
@@ -171,22 +170,16 @@ pub fn set_attached(key: SessionKey, labels: Vec<OneLine>) -> mlua::Result<()> {
         // A window of one line has no room for the bar.
         let _: mlua::Result<()> = nvim::set_win_option(win, "winbar", bar.as_str());
     }
-    chats::with(|chats| {
-        if let Some(chat) = chats.by_session.get_mut(&key) {
-            chat.attached = labels;
-        }
-    });
+    chats::change(key, |chat| chat.attached = labels);
     Ok(())
 }
 
 /// Fits the attachments of all chats to their windows.
 pub fn fit_attached() -> mlua::Result<()> {
-    let chats = chats::with(|chats| chats.by_session.clone());
-    let attached = chats
-        .into_iter()
-        .filter(|(_, chat)| !chat.attached.is_empty());
-    for (key, chat) in attached {
-        set_attached(key, chat.attached)?;
+    for (key, chat) in chats::all() {
+        if !chat.attached.is_empty() {
+            set_attached(key, chat.attached)?;
+        }
     }
     Ok(())
 }

@@ -189,8 +189,7 @@ fn windows_resized() -> mlua::Result<()> {
 /// Neovim up to 0.12 fails an assertion when the screen gets too low for two such windows of which
 /// one has a column to itself.
 fn ease_heights() -> mlua::Result<()> {
-    let chats = chats::with(|chats| chats.by_session.clone());
-    for chat in chats.values() {
+    for chat in chats::all().values() {
         for win in nvim::windows_of(chat.input)? {
             let mut is_free = true;
             for other in window::all_in(window::tab_of(win)?)? {
@@ -210,8 +209,7 @@ fn ease_heights() -> mlua::Result<()> {
 /// Gives an input its height again after a window above or below the chat has opened or closed.
 /// Otherwise it was the user who has changed the height.
 fn keep_heights() -> mlua::Result<()> {
-    let chats = chats::with(|chats| chats.by_session.clone());
-    for chat in chats.values() {
+    for chat in chats::all().values() {
         for input in nvim::windows_of(chat.input)? {
             let tab = window::tab_of(input)?;
             let Some(transcript) = window::showing(chat.transcript, tab)? else {
@@ -242,9 +240,8 @@ fn keep_heights() -> mlua::Result<()> {
 
 /// Returns the windows of transcripts beside the text.
 fn beside() -> mlua::Result<Vec<i32>> {
-    let chats = chats::with(|chats| chats.by_session.clone());
     let mut found = Vec::new();
-    for chat in chats.values() {
+    for chat in chats::all().values() {
         for win in nvim::windows_of(chat.transcript)? {
             if nvim::win_option(win, "winfixwidth")? {
                 found.push(win);
@@ -323,11 +320,7 @@ fn open_transcript(key: SessionKey, chat: &Chat, input: Option<i32>) -> mlua::Re
         folds::forget(win)?;
     }
     chat::go_to_end(win, chat.transcript)?;
-    chats::with(|chats| {
-        if let Some(chat) = chats.by_session.get_mut(&key) {
-            chat.unfolded.push(win);
-        }
-    });
+    chats::change(key, |chat| chat.unfolded.push(win));
     send(Event::View(ViewEvent::FoldsWanted { session: key }));
     Ok(win)
 }

@@ -17,11 +17,7 @@ pub fn set(key: SessionKey, title: Vec<(OneLine, Group)>) -> mlua::Result<()> {
     let Some(chat) = chats::get(key) else {
         return Ok(());
     };
-    chats::with(|chats| {
-        if let Some(chat) = chats.by_session.get_mut(&key) {
-            chat.title.clone_from(&title);
-        }
-    });
+    chats::change(key, |chat| chat.title.clone_from(&title));
     for win in nvim::windows_of(chat.transcript)? {
         show(win, &title)?;
     }
@@ -30,14 +26,9 @@ pub fn set(key: SessionKey, title: Vec<(OneLine, Group)>) -> mlua::Result<()> {
 
 /// Fits the bars of all chats to their windows.
 pub fn fit_all() -> mlua::Result<()> {
-    let chats = chats::with(|chats| {
-        let all = chats.by_session.values();
-        all.map(|chat| (chat.transcript, chat.title.clone()))
-            .collect::<Vec<_>>()
-    });
-    for (buf, title) in chats {
-        for win in nvim::windows_of(buf)? {
-            show(win, &title)?;
+    for chat in chats::all().values() {
+        for win in nvim::windows_of(chat.transcript)? {
+            show(win, &chat.title)?;
         }
     }
     Ok(())

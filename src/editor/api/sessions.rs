@@ -242,7 +242,7 @@ fn status(session: Option<u32>) -> mlua::Result<Value> {
 
 /// Returns the status of each open session, with its names on one line.
 fn sessions() -> mlua::Result<Value> {
-    let chats = chats::with(|chats| chats.by_session.clone());
+    let chats = chats::all();
     nvim::list(chats.iter().map(|(key, chat)| {
         let mut data = chat_data(*key, chat);
         for name in ["agent", "title"] {
