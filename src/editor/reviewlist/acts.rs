@@ -15,6 +15,7 @@ use acp_core::event::{Event, ReviewEvent, ViewEvent};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::{ListEvent, ReviewAction, Scope};
 use acp_core::spine::ids::ItemKey;
+use acp_core::text::plural;
 
 /// The keys: name in the configuration, description.
 const KEYS: [(&str, &str); 10] = [
@@ -107,10 +108,7 @@ fn ask_all(action: ReviewAction) -> mlua::Result<()> {
     if keys.is_empty() {
         return Ok(());
     }
-    let files = match files {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    };
+    let files = plural(files, "file");
     let (title, word) = match action {
         ReviewAction::Accept => (format!("Accept everything in {files}?"), "accept"),
         ReviewAction::Reject => (format!("Reject everything in {files}?"), "reject"),

@@ -17,6 +17,7 @@ use crate::spine::view::{Frame, Group, Patch};
 use crate::text::plural;
 use crate::view::Composing;
 use crate::view::chat::Means;
+use crate::view::statusline::phase_group;
 use acp::Purpose;
 
 impl Model {
@@ -136,26 +137,24 @@ impl Model {
     /// are dropped from the end.
     fn chat_title(&self, key: SessionKey, session: &Session) -> Vec<(OneLine, Group)> {
         let phase = self.phase(key);
-        let (word, group) = match phase {
-            Phase::Starting => ("starting", "AcpToolPending"),
-            Phase::Idle => ("idle", "AcpDim"),
-            Phase::Running => ("working", "AcpToolRunning"),
-            Phase::Waiting => ("waiting for you", "AcpWarning"),
-            Phase::Dead => ("not running", "AcpToolFailed"),
-        };
-        let cancelled = session.is_cancelled();
-        let word = if cancelled { "cancelling" } else { word };
-        let word = if session.needs_login() {
-            "log in"
-        } else {
-            word
+        let word = match phase {
+            _ if session.needs_login() => "log in",
+            _ if session.is_cancelled() => "cancelling",
+            Phase::Starting => "starting",
+            Phase::Idle => "idle",
+            Phase::Running => "working",
+            Phase::Waiting => "waiting for you",
+            Phase::Dead => "not running",
         };
         let clock = session.clock().filter(|_| phase == Phase::Running);
         let word = match clock.and_then(Clock::ran) {
             Some(time) => format!("{word} {time}"),
             None => word.to_owned(),
         };
-        let mut title = vec![(session.name().into(), "AcpTitle"), (word.into(), group)];
+        let mut title = vec![
+            (session.name().into(), "AcpTitle"),
+            (word.into(), phase_group(phase)),
+        ];
         let working = self.conversation.working_subagents(key);
         if working > 0 && phase == Phase::Idle {
             let text = format!("{} working", plural(working, "sub-agent"));
@@ -191,12 +190,8 @@ impl Model {
             title.push((format!("plan {done}/{all}").into(), "AcpDim"));
         }
         if let Some(usage) = session.usage() {
-            title.extend(
-                usage
-                    .title()
-                    .into_iter()
-                    .map(|(text, group)| (text.into(), group)),
-            );
+            let parts = usage.title().into_iter();
+            title.extend(parts.map(|(text, group)| (text.into(), group)));
         }
         if let Some(model) = session.options().of(Purpose::Model) {
             title.push((model.shown().into(), "AcpDim"));

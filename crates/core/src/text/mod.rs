@@ -300,7 +300,7 @@ impl std::fmt::Display for Text {
 }
 
 /// Returns a number with its noun: "1 file", "2 files".
-pub(crate) fn plural(count: usize, noun: &str) -> String {
+pub fn plural(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }

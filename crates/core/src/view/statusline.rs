@@ -4,6 +4,7 @@ use crate::conversation::info::{SessionInfo, ToolsInfo};
 use crate::conversation::session::Phase;
 use crate::spine::oneline::OneLine;
 use crate::spine::view::Group;
+use crate::text::plural;
 use crate::view::snapshot::Snapshot;
 use acp::Purpose;
 
@@ -101,8 +102,7 @@ impl Part {
             Part::Tools => (running(&info.tools)?, "AcpToolRunning"),
             Part::Review => match info.review.1 {
                 0 => return None,
-                1 => ("1 hunk".to_owned(), "AcpSign"),
-                hunks => (format!("{hunks} hunks"), "AcpSign"),
+                hunks => (plural(hunks, "hunk"), "AcpSign"),
             },
             Part::Usage => {
                 let usage = usage.filter(|usage| usage.used > 0)?;
@@ -115,8 +115,10 @@ impl Part {
                 let others = open.filter(|open| open.session != info.session);
                 match others.count() {
                     0 => return None,
-                    1 => ("1 question elsewhere".to_owned(), "AcpWarning"),
-                    all => (format!("{all} questions elsewhere"), "AcpWarning"),
+                    all => (
+                        format!("{} elsewhere", plural(all, "question")),
+                        "AcpWarning",
+                    ),
                 }
             }
         })
@@ -149,7 +151,8 @@ pub fn statusline(
     line
 }
 
-fn phase_group(phase: Phase) -> Group {
+/// Returns the highlight group of a session's phase.
+pub fn phase_group(phase: Phase) -> Group {
     match phase {
         Phase::Starting => "AcpToolPending",
         Phase::Idle => "AcpDim",
