@@ -26,14 +26,14 @@ impl Workspace {
         self.proposals.asked.contains(&(key, id.clone()))
     }
 
-    /// Notes that a tool call has raised a question.
+    /// Notes that a tool call has raised a question; it no longer counts as pending.
     pub(crate) fn note_asked(&mut self, session: SessionKey, tool: ToolCallId) {
-        self.proposals.was_asked(session, tool);
+        self.proposals.asked.insert((session, tool));
     }
 
     /// Returns whether the proposal of an open question has changed since the last call.
     pub(crate) fn take_asked_changed(&mut self) -> bool {
-        self.proposals.take_asked_changed()
+        std::mem::take(&mut self.proposals.is_asked_changed)
     }
 
     /// Updates the proposal of a tool call.

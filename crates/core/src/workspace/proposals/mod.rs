@@ -199,16 +199,6 @@ impl Proposals {
         })
     }
 
-    /// Records that a tool call has raised a question; it no longer counts as pending.
-    pub(crate) fn was_asked(&mut self, session: SessionKey, tool: ToolCallId) {
-        self.asked.insert((session, tool));
-    }
-
-    /// Returns whether the proposal of an open question has changed since the last call.
-    pub(crate) fn take_asked_changed(&mut self) -> bool {
-        std::mem::take(&mut self.is_asked_changed)
-    }
-
     fn at(&self, place: ProposalIndex) -> Option<&FileProposal> {
         self.all.get(place.proposal)?.files.get(place.file)
     }

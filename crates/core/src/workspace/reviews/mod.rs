@@ -165,19 +165,6 @@ impl Reviews {
         self.dirty.insert(path.to_owned());
     }
 
-    /// Returns whether any file's hunks may have changed since the last announcement.
-    pub(crate) fn has_touched(&self) -> bool {
-        !self.touched.is_empty()
-    }
-
-    /// Clears the rejects of a session's changes.
-    pub(crate) fn forget_rejected(&mut self, session: SessionKey) {
-        let files = self.files.values_mut();
-        files
-            .filter(|file| file.session == session)
-            .for_each(FileReview::forget_rejected);
-    }
-
     /// Returns whether a file's public form is older than its ledger.
     #[cfg(test)]
     pub fn is_touched(&self, path: &Path) -> bool {
@@ -247,7 +234,10 @@ impl Workspace {
 
     /// Clears the rejects of a session's changes.
     pub(crate) fn forget_rejected(&mut self, session: SessionKey) {
-        self.reviews.forget_rejected(session);
+        let files = self.reviews.files.values_mut();
+        files
+            .filter(|file| file.session == session)
+            .for_each(FileReview::forget_rejected);
     }
 
     /// Returns the name under which a file is reviewed, and its buffer's text if it has one. The name
@@ -261,7 +251,7 @@ impl Workspace {
 
     /// Returns whether any file's hunks may have changed since the last announcement.
     pub(crate) fn has_changed_reviews(&self) -> bool {
-        self.reviews.has_touched()
+        !self.reviews.touched.is_empty()
     }
 
     /// Returns the hunks, proposed ones included, of the buffers that have to be drawn again.
