@@ -36,6 +36,7 @@ local M = {}
 ---@field sessions fun(): acp.Status[] The open ones.
 ---@field session_show fun(session: integer)
 ---@field session_hide fun(session: integer?) Closes its windows in the tab page.
+---@field open_below fun(buf: integer): fun() The result restores the sizes of the other windows.
 ---@field agents fun(): acp.native.Agent[] The running processes.
 ---@field login fun(session: integer?, method: string, step: table<string, string>|string|true|nil)
 ---@field logout fun(session: integer?)

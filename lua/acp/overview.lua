@@ -322,34 +322,11 @@ local function map_keys(buf)
   end
 end
 
---- Returns how the windows of the current tab page are arranged, and on how large a screen.
-local function layout()
-  return vim.fn.string({ vim.fn.winlayout(), vim.o.lines, vim.o.columns })
-end
-
----@class acp.overview.Size
----@field win integer
----@field width integer
----@field height integer
-
---- Returns the sizes of the windows of the current tab page that do not float.
----@return acp.overview.Size[]
-local function sizes()
-  local all = {}
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if vim.api.nvim_win_get_config(win).relative == "" then
-      local width, height = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
-      table.insert(all, { win = win, width = width, height = height })
-    end
-  end
-  return all
-end
-
---- Keeps the list up to date until its buffer is wiped out with its window; then the other windows
---- get the sizes back that they had before, if they are arranged as they were.
+--- Keeps the list up to date until its buffer is wiped out with its window; then `restore` gives
+--- the other windows their sizes back.
 ---@param buf integer
----@param before {layout: string, sizes: acp.overview.Size[]}
-local function keep(buf, before)
+---@param restore fun()
+local function keep(buf, restore)
   local group = vim.api.nvim_create_augroup("acp.sessions", {})
   vim.api.nvim_create_autocmd("User", {
     group = group,
@@ -369,18 +346,7 @@ local function keep(buf, before)
       vim.fn.timer_stop(timer)
       vim.api.nvim_del_augroup_by_id(group)
       list = nil
-      vim.schedule(function()
-        if layout() ~= before.layout then
-          return
-        end
-        -- One window's size changes those beside it.
-        for _ = 1, 2 do
-          for _, size in ipairs(before.sizes) do
-            vim.api.nvim_win_set_width(size.win, size.width)
-            vim.api.nvim_win_set_height(size.win, size.height)
-          end
-        end
-      end)
+      vim.schedule(restore)
     end,
   })
 end
@@ -398,12 +364,9 @@ function M.open(opts)
     vim.api.nvim_buf_delete(list.buf, { force = true })
   end
   -- The library knows the sessions; an error about it comes before the window.
-  require("acp.native").load()
-  local before = { layout = layout(), sizes = sizes() }
-  local height = math.max(6, math.floor(vim.o.lines * 2 / 5))
-  vim.cmd(("botright %dsplit"):format(height))
+  local native = require("acp.native").load()
   local buf = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_win_set_buf(0, buf)
+  local restore = native.open_below(buf)
   vim.api.nvim_buf_set_name(buf, ("acp://sessions/%d"):format(buf))
   vim.bo[buf].bufhidden = "wipe"
   vim.bo[buf].filetype = "acp-sessions"
@@ -429,7 +392,7 @@ function M.open(opts)
   end
   list = { buf = buf, opts = opts, items = {}, lines = {} }
   map_keys(buf)
-  keep(buf, before)
+  keep(buf, restore)
   refresh()
 end
 

@@ -23,6 +23,11 @@ local function world(sessions, answers)
     past_list = function(number)
       require("acp.sessions").granted(number, sessions)
     end,
+    open_below = function(buf)
+      vim.cmd("botright split")
+      vim.api.nvim_win_set_buf(0, buf)
+      return function() end
+    end,
   }
   return support.fake(vim.tbl_extend("force", all, answers or {})), offered
 end

@@ -6,9 +6,10 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::provide;
 use super::sessions::meant;
+use crate::editor::kit::window;
 use crate::editor::past::wish;
 use crate::editor::state::send;
-use crate::editor::{chats, layout};
+use crate::editor::{chats, guard, layout};
 use acp::SessionId;
 use acp_core::conversation::history::state::{Query, Source, Wish};
 use acp_core::event::{Event, ViewEvent};
@@ -59,5 +60,10 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     };
     provide(module, "session_show", show)?;
     let hide = |session: Option<u32>| layout::hide(meant(session)?);
-    provide(module, "session_hide", hide)
+    provide(module, "session_hide", hide)?;
+    let below = |buf: i32| {
+        let (_, sizes) = window::open_below(buf)?;
+        guard::callback("window sizes", move |()| sizes.restore())
+    };
+    provide(module, "open_below", below)
 }

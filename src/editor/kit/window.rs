@@ -254,7 +254,7 @@ impl Sizes {
     }
 
     /// Restores the sizes if the windows are arranged as they were.
-    pub fn restore(self) -> mlua::Result<()> {
+    pub fn restore(&self) -> mlua::Result<()> {
         if self.layout != layout()? {
             return Ok(());
         }

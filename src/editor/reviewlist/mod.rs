@@ -145,7 +145,7 @@ fn closed() -> mlua::Result<()> {
     if old.buf.is_some() {
         send(Event::View(ViewEvent::List(ListEvent::Closed)));
     }
-    old.sizes.map_or(Ok(()), Sizes::restore)
+    old.sizes.as_ref().map_or(Ok(()), Sizes::restore)
 }
 
 fn valid(buf: Option<i32>) -> mlua::Result<Option<i32>> {

@@ -251,7 +251,7 @@ fn hidden(key: TerminalKey) -> mlua::Result<()> {
         let is_last = terminals.shown.is_empty();
         terminals.sizes.take_if(|_| is_last)
     });
-    sizes.map_or(Ok(()), Sizes::restore)
+    sizes.as_ref().map_or(Ok(()), Sizes::restore)
 }
 
 /// Deletes the terminals of a closed session, and their windows.
