@@ -7,6 +7,7 @@
 //! Invariant: what an exhausted system does not say is unknown. Other users' programs, and those in
 //! other containers, are not seen: their files count as closed.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -18,8 +19,9 @@ use acp_edge::paths::is_exhausted;
 /// The files that processes of this user have open. Those of other users are not seen.
 #[derive(Debug)]
 pub(super) struct OpenFiles {
-    /// `None` if they are unknown, as on a system without `/proc`.
-    descriptors: Option<Vec<Descriptor>>,
+    /// By the name of the file, without its folder; `None` if they are unknown, as on a system without
+    /// `/proc`.
+    descriptors: Option<HashMap<OsString, Vec<Descriptor>>>,
 }
 
 /// A file descriptor of a process.
@@ -28,8 +30,6 @@ struct Descriptor {
     /// The folder of the process in `/proc`.
     process: PathBuf,
     number: OsString,
-    /// The name of the file, without its folder.
-    name: OsString,
 }
 
 impl OpenFiles {
@@ -42,17 +42,14 @@ impl OpenFiles {
         }
     }
 
-    /// Returns whether a file is open for writing, or that is unknown.
-    pub(super) fn contain_for_writing(&self, path: &Path) -> bool {
-        let Some(descriptors) = &self.descriptors else {
-            return true;
-        };
-        let Some(file) = id(path) else {
-            return false;
-        };
+    /// Returns whether a file is open for writing; `None` if that is unknown.
+    pub(super) fn contain_for_writing(&self, path: &Path) -> Option<bool> {
+        let descriptors = self.descriptors.as_ref()?;
+        let file = id(path);
         // Few have the name of the file, so the others are not examined.
-        let mut named = descriptors.iter().filter(|it| path.ends_with(&it.name));
-        named.any(|it| id(&it.link()) == Some(file) && it.is_for_writing())
+        let named = descriptors.get(path.file_name().unwrap_or_default());
+        let mut named = named.into_iter().flatten().filter(|_| file.is_some());
+        Some(named.any(|it| id(&it.link()) == file && it.is_for_writing()))
     }
 }
 
@@ -74,8 +71,8 @@ impl Descriptor {
 ///
 /// # Errors
 /// `/proc` does not show this process, or the system is exhausted.
-fn descriptors() -> io::Result<Vec<Descriptor>> {
-    let mut all = Vec::new();
+fn descriptors() -> io::Result<HashMap<OsString, Vec<Descriptor>>> {
+    let mut all: HashMap<OsString, Vec<Descriptor>> = HashMap::new();
     // It may be an empty folder, or show other processes than ours.
     let _ = fs::metadata("/proc/self/fd")?;
     for process in fs::read_dir("/proc")? {
@@ -93,11 +90,11 @@ fn descriptors() -> io::Result<Vec<Descriptor>> {
             let file = known(fs::read_link(link.path()))?;
             let file = file.filter(|file| file.is_absolute());
             if let Some(name) = file.as_deref().and_then(Path::file_name) {
-                all.push(Descriptor {
+                let descriptor = Descriptor {
                     process: process.clone(),
                     number: link.file_name(),
-                    name: name.to_owned(),
-                });
+                };
+                all.entry(name.to_owned()).or_default().push(descriptor);
             }
         }
     }
@@ -149,17 +146,20 @@ mod tests {
         fs::create_dir(folder.path().join("b")).expect("a folder");
         fs::write(&other, "").expect("a file");
         let open = OpenFiles::list();
-        assert!(open.contain_for_writing(&path) && open.contain_for_writing(&link));
-        assert!(!open.contain_for_writing(&other));
+        for path in [&path, &link] {
+            assert_eq!(open.contain_for_writing(path), Some(true));
+        }
+        assert_eq!(open.contain_for_writing(&other), Some(false));
         drop(writer);
         let reader = fs::File::open(&path).expect("a file");
-        assert!(!OpenFiles::list().contain_for_writing(&path));
+        let is_found = || OpenFiles::list().contain_for_writing(&path);
+        assert_eq!(is_found(), Some(false));
         // The file that has its name now is another one.
         let writer = fs::File::options().write(true).open(&path);
         let writer = writer.expect("a file");
         fs::remove_file(&path).expect("a file");
         fs::write(&path, "").expect("a file");
-        assert!(!OpenFiles::list().contain_for_writing(&path));
+        assert_eq!(is_found(), Some(false));
         drop((reader, writer));
     }
 
@@ -172,7 +172,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         for count in 0..4 {
             let is_open = || OpenFiles::list().contain_for_writing(file.path());
-            assert!(with_descriptors(count, is_open), "{count} descriptors");
+            let is_open = with_descriptors(count, is_open);
+            assert_ne!(is_open, Some(false), "{count} descriptors");
         }
     }
 }

@@ -10,7 +10,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use acp_core::spine::event::Stamp;
@@ -80,13 +81,14 @@ const REMEMBERED: usize = 256;
 /// Maximum time that a save waits for a file's writer.
 const CLOSING: Duration = Duration::from_millis(200);
 
+/// Pause before a save asks again.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Tracks which files are being written.
 #[derive(Debug, Default)]
 pub(super) struct Writers {
     quiescence: Quiescence,
     tracked: Mutex<Tracked>,
-    /// Notified when a file is closed.
-    closed: Condvar,
     /// One for each watcher that reports writers.
     cookies: Mutex<Vec<Weak<Cookie>>>,
 }
@@ -120,7 +122,6 @@ impl Writers {
         Self {
             quiescence,
             tracked: Mutex::default(),
-            closed: Condvar::new(),
             cookies: Mutex::default(),
         }
     }
@@ -136,14 +137,14 @@ impl Writers {
         cookies.push(Arc::downgrade(cookie));
     }
 
-    /// Waits until all writers up to now are known. Blocks; do not call it on the main thread.
-    pub(super) fn catch_up(&self) {
-        let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
-        let cookies: Vec<Arc<Cookie>> = cookies.iter().filter_map(Weak::upgrade).collect();
-        for cookie in cookies {
-            // Without a report in time, the earlier reports decide.
-            let _ = cookie.catch_up();
-        }
+    /// Waits until the watchers have reported all writers up to now; returns `false` if they have not
+    /// done so in time. Blocks; do not call it on the main thread.
+    pub(super) fn catch_up(&self) -> bool {
+        let cookies: Vec<Arc<Cookie>> = {
+            let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+            cookies.iter().filter_map(Weak::upgrade).collect()
+        };
+        cookies.iter().all(|cookie| cookie.catch_up())
     }
 
     /// Returns whether a file was modified so recently that its writer may be unknown.
@@ -191,13 +192,11 @@ impl Writers {
 
     pub(super) fn note_closed(&self, path: &Path) {
         self.lock().open.remove(path);
-        self.closed.notify_all();
     }
 
     /// Forgets all writers: their closing may have been missed.
     pub(super) fn forget(&self) {
         self.lock().open.clear();
-        self.closed.notify_all();
     }
 
     /// Returns whether a program has a file of this size open and is writing it.
@@ -205,31 +204,45 @@ impl Writers {
         self.lock().open_for(path, bytes).is_some()
     }
 
-    /// Returns whether a program has a file of this size open and is writing it, and does not close
-    /// it soon: the report that it was closed may be late. Blocks for [`CLOSING`] at most, and while
-    /// the open files are listed.
+    /// Returns whether a program has a file of this size open for writing and does not close it soon.
+    /// The system is asked, because the reports that it was opened or closed may be late. Blocks for
+    /// [`CLOSING`] at most, and while the open files are listed.
     pub(super) fn stays_open(&self, path: &Path, bytes: u64) -> bool {
-        let is_open = |tracked: &mut Tracked| tracked.open_for(path, bytes).is_some();
-        let waited = self
-            .closed
-            .wait_timeout_while(self.lock(), CLOSING, is_open);
-        let (tracked, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let is_open = tracked.open_for(path, bytes).is_some();
-        // Notifications must not wait while the system is asked.
-        drop(tracked);
-        is_open && self.has_writer(path, &OpenFiles::list())
+        let end = Instant::now() + CLOSING;
+        loop {
+            let is_late = Instant::now() >= end;
+            if is_late || !self.is_open(path, bytes) {
+                let has_writer = self.has_writer(path, bytes, &OpenFiles::list());
+                if is_late || !has_writer {
+                    return has_writer;
+                }
+            }
+            thread::sleep(PAUSE);
+        }
     }
 
-    /// Returns whether a program has a file open for writing, or that is unknown.
+    /// Returns whether a program has a file of this size open for writing: as the system shows, else as
+    /// the watchers have reported.
     ///
     /// If none has, `truncate` has shortened it by its path: no report that it was closed follows, so
     /// it is not waited for any longer.
-    pub(super) fn has_writer(&self, path: &Path, open_files: &OpenFiles) -> bool {
-        let has_writer = open_files.contain_for_writing(path);
-        if !has_writer {
-            self.note_closed(path);
+    pub(super) fn has_writer(&self, path: &Path, bytes: u64, open_files: &OpenFiles) -> bool {
+        match open_files.contain_for_writing(path) {
+            Some(false) => {
+                self.note_closed(path);
+                false
+            }
+            Some(true) => true,
+            None => self.is_open(path, bytes),
         }
-        has_writer
+    }
+
+    /// Records the writer of a file, if the system shows one: the watchers have not reported all in
+    /// time.
+    pub(super) fn note_shown(&self, path: &Path, open_files: &OpenFiles) {
+        if open_files.contain_for_writing(path) == Some(true) {
+            self.note_written(path);
+        }
     }
 
     /// Records a file that this client or Neovim has written: it is complete although it is new.
@@ -339,18 +352,39 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_save_waits_for_the_report_that_a_file_is_closed() {
+    fn a_save_waits_for_a_writer_that_was_not_reported() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let (writers, path) = (Writers::default(), file.path());
-        writers.note_written(path);
+        let (file, path) = file.into_parts();
+        let writers = Writers::default();
         let begun = Instant::now();
-        assert!(writers.stays_open(path, 1), "nobody closes it");
+        assert!(writers.stays_open(&path, 1), "nobody closes it");
         assert!(begun.elapsed() >= CLOSING);
         assert!(!writers.stays_open(Path::new("/p/b"), 1));
-        std::thread::scope(|scope| {
-            scope.spawn(|| writers.note_closed(path));
+        thread::scope(|scope| {
+            scope.spawn(move || drop(file));
             // On a busy machine, that thread may begin late.
-            while writers.stays_open(path, 1) {}
+            while writers.stays_open(&path, 1) {}
+        });
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn while_a_watcher_is_late_others_are_added_and_not_all_writers_are_known() {
+        let ignore = |_: notify::Result<notify::Event>| ();
+        let mut watcher = notify::recommended_watcher(ignore).expect("a watcher");
+        let cookie = Arc::new(Cookie::place(&mut watcher).expect("a cookie"));
+        let writers = Writers::default();
+        assert!(writers.catch_up());
+        writers.add_watcher(&cookie);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| writers.catch_up());
+            // It holds the cookie while it waits.
+            while Arc::strong_count(&cookie) == 1 {
+                thread::yield_now();
+            }
+            writers.add_watcher(&cookie);
+            assert_eq!(Arc::strong_count(&cookie), 2);
+            assert!(!waiting.join().expect("no panic"));
         });
     }
 

@@ -96,6 +96,16 @@ pub(super) struct Due {
     pub(super) repository: bool,
 }
 
+impl Due {
+    /// Returns the look with everything in its scope.
+    pub(super) fn everywhere(self) -> Self {
+        Self {
+            tree: Some(Where::Everything),
+            ..self
+        }
+    }
+}
+
 impl Gather {
     /// Records a change at a path.
     pub(super) fn path(&mut self, path: &Path, activity: Activity, now: Instant) {

@@ -5,14 +5,14 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
 use tokio::sync::Notify;
 
-use super::gather::{Activity, Due, Gather, PostponedPaths, Where};
+use super::gather::{Activity, Due, Gather, PostponedPaths};
 use crate::cookie::Cookie;
 use crate::quiescence::Writers;
 use crate::write;
@@ -26,8 +26,6 @@ pub(super) struct Notifications {
     /// Our own log, with links resolved: each look writes to it.
     log: PathBuf,
     writers: Arc<Writers>,
-    /// Present while the system reports changes.
-    cookie: OnceLock<Arc<Cookie>>,
     state: Mutex<State>,
     /// Notified when a look becomes due earlier.
     sooner: Notify,
@@ -49,6 +47,8 @@ pub(super) struct State {
     pub(super) overflowed: bool,
     /// Not everything can be watched.
     pub(super) is_limited: bool,
+    /// Present while the system reports changes.
+    cookie: Option<Arc<Cookie>>,
 }
 
 /// Single files and their parent folders, whose creation or removal affects them.
@@ -96,7 +96,6 @@ impl Notifications {
     pub(super) fn new(root: &Path, log: &Path, writers: Arc<Writers>) -> Self {
         Self {
             writers,
-            cookie: OnceLock::new(),
             log: acp_edge::paths::resolved(log),
             root: root.to_owned(),
             real: acp_edge::paths::resolved(root),
@@ -129,34 +128,39 @@ impl Notifications {
 
     /// Sets the cookie that is watched with the files.
     pub(super) fn set_cookie(&self, cookie: Cookie) {
-        let cookie = self.cookie.get_or_init(|| Arc::new(cookie));
-        self.writers.add_watcher(cookie);
+        let cookie = Arc::new(cookie);
+        // Before anyone waits for its report.
+        self.lock().cookie = Some(Arc::clone(&cookie));
+        self.writers.add_watcher(&cookie);
     }
 
     /// Takes the scope of a look at all that has changed until now; `Everything` if the system does
     /// not report all of it. Blocks.
     pub(super) fn changed(&self) -> Due {
-        let (due, is_known) = self.news();
+        let due = self.news();
         let state = self.lock();
-        match is_known && !state.is_limited && !state.overflowed {
+        match state.cookie.is_some() && !state.is_limited && !state.overflowed {
             true => due,
-            false => Due {
-                tree: Some(Where::Everything),
-                ..due
-            },
+            false => due.everywhere(),
         }
     }
 
-    /// Takes the scope of a look at the changes that the system has reported; returns whether these are
-    /// all until now. Blocks.
-    pub(super) fn news(&self) -> (Due, bool) {
-        let is_known = self.cookie.get().is_some_and(|cookie| cookie.catch_up());
-        (self.lock().gather.take(), is_known)
+    /// Takes the scope of a look at the changes that the system reports; `Everything` if it has not
+    /// reported those until now in time. Blocks.
+    pub(super) fn news(&self) -> Due {
+        let cookie = self.lock().cookie.clone();
+        let is_late = cookie.is_some_and(|cookie| !cookie.catch_up());
+        let due = self.lock().gather.take();
+        match is_late {
+            true => due.everywhere(),
+            false => due,
+        }
     }
 
     /// Handles a notification of the system.
     pub(super) fn take(&self, event: notify::Result<notify::Event>) {
-        if let (Some(cookie), Ok(event)) = (self.cookie.get(), &event)
+        let cookie = self.lock().cookie.clone();
+        if let (Some(cookie), Ok(event)) = (cookie, &event)
             && event.paths.iter().any(|path| path == cookie.path())
         {
             return cookie.note(event.kind);

@@ -23,7 +23,9 @@ use acp_core::spine::event::Stamp;
 #[derive(Debug)]
 pub(super) struct Postponed {
     held: BTreeMap<PathBuf, PostponedPath>,
-    /// Paths released by the current look, and since when they had been postponed.
+    /// When the current look began to sort paths.
+    looked: Instant,
+    /// Paths released by that look, and since when they had been postponed.
     through: BTreeMap<PathBuf, Instant>,
     /// What looks have left out because the system was exhausted.
     left_out: Option<LeftOut>,
@@ -74,6 +76,7 @@ impl Postponed {
     pub(super) fn new(writers: Arc<Writers>) -> Self {
         Self {
             held: BTreeMap::new(),
+            looked: Instant::now(),
             through: BTreeMap::new(),
             left_out: None,
             writers,
@@ -132,15 +135,15 @@ impl Postponed {
     }
 
     fn hold_for(&mut self, path: &Path, patience: Duration) -> bool {
-        let now = Instant::now();
-        let since = self.through.get(path).copied().unwrap_or(now);
+        let since = self.through.get(path).copied().unwrap_or(self.looked);
         let after = self.writers.quiescence().after;
-        let is_overdue = now >= since + patience;
+        // However long the read has taken, the next look may find it at rest.
+        let is_overdue = self.looked >= since + patience;
         if !is_overdue {
             let held = PostponedPath {
                 since,
                 gone: None,
-                again: Some(now + after),
+                again: Some(Instant::now() + after),
                 came: None,
             };
             self.held.insert(path.to_owned(), held);
@@ -161,6 +164,7 @@ impl Postponed {
         spelled: impl Fn(&Path) -> PathBuf,
     ) {
         let now = Instant::now();
+        self.looked = now;
         let Quiescence { after, patience } = self.writers.quiescence();
         let before = std::mem::take(&mut self.held);
         let since = |path: &Path| before.get(path).map_or(now, |held| held.since);
@@ -170,13 +174,14 @@ impl Postponed {
             .iter()
             .filter(|(path, seen)| is_news(path, seen))
             .collect();
-        if !news.is_empty() {
-            // The files were examined before; now their writers are known.
-            self.writers.catch_up();
-        }
+        // The files were examined before; now their writers are known.
+        let are_known = news.is_empty() || self.writers.catch_up();
         let open_files = LazyCell::new(OpenFiles::list);
         for (path, seen) in news {
             let (spelled, stamp) = (spelled(path), seen.stat.stamp());
+            if !are_known {
+                self.writers.note_shown(&spelled, &open_files);
+            }
             let is_shorter = known
                 .get(path)
                 .is_some_and(|known| stamp.bytes < known.stat.bytes);
@@ -184,7 +189,7 @@ impl Postponed {
                 is_shorter && !seen.is_link && self.writers.is_open(&spelled, stamp.bytes);
             let end = since(path) + patience;
             if is_incomplete && now >= end {
-                is_incomplete = self.writers.has_writer(&spelled, &open_files);
+                is_incomplete = self.writers.has_writer(&spelled, stamp.bytes, &open_files);
             }
             let wait = match seen.is_link {
                 true => None,
@@ -403,6 +408,24 @@ mod tests {
         keep_moves_whole(&mut changed, now, after);
         let waiting = changed.iter().filter(|it| it.wait.is_some());
         waiting.map(|it| it.path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn what_is_written_to_during_a_long_read_is_looked_at_again() {
+        let patience = Duration::from_millis(1);
+        let writers = Writers::new(Quiescence {
+            after: Duration::ZERO,
+            patience,
+        });
+        let mut postponed = Postponed::new(Arc::new(writers));
+        let (path, looked) = (Path::new("a"), postponed.looked);
+        postponed.through.insert(path.to_owned(), looked);
+        while looked.elapsed() < 2 * patience {
+            std::thread::yield_now();
+        }
+        assert!(postponed.hold(path));
+        postponed.looked = looked + patience;
+        assert!(!postponed.hold(path));
     }
 
     #[test]

@@ -128,9 +128,10 @@ impl Wakeups {
         self.caught_up(changed).await.unwrap_or(Where::Everything)
     }
 
-    /// Takes the scope of a look at what the system has reported until now.
+    /// Takes the scope of a look at what the system has reported until now; `Everything` if its reports
+    /// are late.
     pub(super) async fn news(&self) -> Where {
-        let news = self.caught_up(|it| Some(it.news().0)).await;
+        let news = self.caught_up(|it| Some(it.news())).await;
         news.unwrap_or(Where::Everything)
     }
 

@@ -88,12 +88,9 @@ impl Watch {
         let watcher = RecommendedWatcher::new(take, config);
         self.notifications.lock().tree = folders.into_iter().collect();
         match watcher {
-            Ok(mut watcher) => {
-                // Without a cookie, a writer that is reported late is not waited for.
-                if PER_FOLDER && let Ok(cookie) = Cookie::place(&mut watcher) {
-                    self.notifications.set_cookie(cookie);
-                }
+            Ok(watcher) => {
                 self.watcher = Some(watcher);
+                self.place_cookie();
                 self.place()
             }
             Err(error) => Placed {
@@ -119,6 +116,10 @@ impl Watch {
             false => vec![],
         };
         drop(state);
+        if all {
+            // The report of a change of the present one may be lost, too.
+            self.place_cookie();
+        }
         for folder in &away {
             self.remove(folder);
         }
@@ -151,6 +152,16 @@ impl Watch {
         let mut placed = self.place();
         placed.any |= is_new;
         placed
+    }
+
+    /// Places a new cookie. Without one, a writer that is reported late is not waited for.
+    fn place_cookie(&mut self) {
+        if PER_FOLDER
+            && let Some(watcher) = &mut self.watcher
+            && let Ok(cookie) = Cookie::place(watcher)
+        {
+            self.notifications.set_cookie(cookie);
+        }
     }
 
     /// Adds missing watches and removes unneeded ones.
@@ -361,5 +372,32 @@ mod tests {
         // The other folder is watched with the first of its files.
         assert_eq!(watch.comparisons, if PER_FOLDER { 2 } else { 51 });
         assert!(watch.notifications.lock().tracked.iter().count() == 100);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_look_is_at_everything_while_notifications_are_late_or_lost() {
+        use crate::project::gather::Where;
+        use notify::EventKind;
+        use notify::event::Flag;
+
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = folder.path();
+        let (inbox, _outlet) = acp_edge::inbox::inbox();
+        let log = root.join("log");
+        let notifications = Arc::new(Notifications::new(root, &log, Arc::default()));
+        let mut watch = Watch::new(root, 100, Arc::clone(&notifications), inbox);
+        watch.start([root.to_owned()]);
+        assert_eq!(notifications.news().tree, None);
+        let ignore = |_: notify::Result<notify::Event>| ();
+        let mut silent = notify::recommended_watcher(ignore).expect("a watcher");
+        notifications.set_cookie(Cookie::place(&mut silent).expect("a cookie"));
+        assert_eq!(notifications.news().tree, Some(Where::Everything));
+        // The report has been lost.
+        let lost = notify::Event::new(EventKind::Other).set_flag(Flag::Rescan);
+        notifications.take(Ok(lost));
+        assert_eq!(notifications.changed().tree, Some(Where::Everything));
+        watch.follow(vec![], &[]);
+        assert_eq!(notifications.changed().tree, None);
     }
 }

@@ -438,10 +438,12 @@ impl Shadow {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::fs;
+    use std::io::Write as _;
     use std::time::{Duration, Instant};
 
     use super::*;
     use crate::Environment;
+    use crate::cookie::Cookie;
     use crate::project::limits::Limits;
     use crate::project::manifest::What;
     use crate::quiescence::Quiescence;
@@ -594,6 +596,32 @@ mod tests {
         let looked = folder.look(&["new"]);
         let changes = folder.follow(looked);
         folder.check(&changes, &[("new/a", "old\n", "old\n")]);
+    }
+
+    #[test]
+    fn half_a_file_is_not_reported_while_the_reports_of_writers_are_late() {
+        let mut folder = Folder::new(Quiescence {
+            patience: Duration::from_secs(3600),
+            ..Quiescence::default()
+        });
+        folder.settle("a");
+        folder.shadow.open(None, None, true);
+        let ignore = |_: notify::Result<notify::Event>| ();
+        let mut watcher = notify::recommended_watcher(ignore).expect("a watcher");
+        let cookie = Arc::new(Cookie::place(&mut watcher).expect("a cookie"));
+        folder.writers.add_watcher(&cookie);
+        let path = folder.root.join("a");
+        let mut file = fs::File::create(&path).expect("a file");
+        file.write_all(b"n").expect("written");
+        folder.settle("a");
+        assert_eq!(folder.look(&["a"]).changes, []);
+        file.write_all(b"ew\n").expect("written");
+        drop((file, cookie));
+        folder.writers.note_closed(&path);
+        folder.settle("a");
+        let looked = folder.look(&["a"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("a", "old\n", "new\n")]);
     }
 
     #[test]
