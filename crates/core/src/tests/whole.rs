@@ -1194,3 +1194,47 @@ fn a_file_moved_to_the_place_of_a_rejected_one_and_written_at_once_is_restored()
     assert_eq!(w.disk.get(G), None);
     check_settled(&w);
 }
+
+#[test]
+fn a_file_moved_to_the_place_of_a_created_one_before_the_report_is_restored() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        w.holds(Part::Watcher);
+        let params = json!({ "sessionId": "s1", "path": G, "content": "new\n" });
+        w.asks("1", "fs/write_text_file", &params);
+        w.disk.moves(F, G);
+        w.goes_on();
+        w.ends_turn("end_turn");
+        w.goes_on();
+        check_whole(&w, F, &[Whole::Deleted]);
+        check_whole(&w, G, &[Whole::Created]);
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_eq!(w.disk.get(G), None, "{place:?}");
+        check_settled(&w);
+    }
+}
+
+#[test]
+fn a_moved_file_that_is_written_again_before_the_report_has_one_review() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+        check_hunks(&w, &[(1, "b", "B")]);
+        w.holds(Part::Watcher);
+        w.disk.moves(F, G);
+        let params = json!({ "sessionId": "s1", "path": G, "content": "a\nB\nc\n" });
+        w.asks("1", "fs/write_text_file", &params);
+        check_hunks_of(&w, G, &[(2, "", "c")]);
+        w.goes_on();
+        w.ends_turn("end_turn");
+        w.goes_on();
+        check_hunks_of(&w, G, &[(1, "b", "B c")]);
+        check_whole(&w, G, &[Whole::Moved(F.into())]);
+        assert_eq!(w.model.workspace.reviews().counts(S1), (1, 1));
+        reject(&mut w);
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        assert_eq!(w.disk.get(G), None, "{place:?}");
+        check_settled(&w);
+    }
+}

@@ -12,6 +12,7 @@ use crate::spine::event::{Stamp, is_later};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileChange, FileState};
 use crate::text::Text;
+use crate::workspace::reviews::FileReview;
 use crate::workspace::{FileEdit, Signal, Workspace};
 
 impl Workspace {
@@ -164,12 +165,20 @@ impl Workspace {
     }
 
     /// Takes the deletion out of a reported move that is of two files: one has taken the place of
-    /// another, whose deletion is pending, or the agent wrote the one and deleted the other.
+    /// another, whose deletion is pending or that the agent had created, or the agent wrote the one
+    /// and deleted the other.
     pub(super) fn take_deletion(&self, change: &mut FileChange) -> Option<FileChange> {
         let review = self.reviews.find(&change.path);
         let review = review.filter(|review| review.is_pending());
         let is_of_two = review.is_some_and(|review| match review.is_created() {
-            true => change.before.stamp != change.after.stamp && review.knows(&change.after),
+            true => {
+                let document = self.documents.find(&change.path);
+                let there = document.map_or(review.now.stamp, |(_, document)| document.stamp);
+                let is_other = there.is_some() && there != change.after.stamp;
+                let is_changed = change.before.stamp != change.after.stamp;
+                is_other && self.agent_at(&change.path).is_some()
+                    || is_changed && review.knows(&change.after)
+            }
             false => review.now.is_missing(),
         });
         let path = change.from.take_if(|_| is_of_two)?;
@@ -210,10 +219,30 @@ impl Workspace {
         })
     }
 
+    /// Removes the review of what this client has written for an agent to the new path of a moved
+    /// file before the move was reported, if the review or the buffer at the old path goes on there.
+    fn take_later_review(
+        &mut self,
+        name: &Path,
+        from: &Path,
+        change: &TakeIn,
+    ) -> Option<FileReview> {
+        let to = &change.change.path;
+        let has_past = self.reviews.get(name).is_some_and(FileReview::is_pending)
+            || self.documents.find(from).is_some();
+        let is_later = change.by.is_some()
+            && name != to
+            && has_past
+            && self.documents.find(to).is_none()
+            && self.is_written_since(&change.change);
+        is_later.then(|| self.reviews.take(to)).flatten()
+    }
+
     /// Records a move: the review and the buffer take the new path.
     pub(super) fn file_moved(&mut self, from: &Path, change: &TakeIn, fx: &mut Effects) {
         let to = &change.change.path;
         let name = self.reviews.name_of(from, from);
+        let later = self.take_later_review(&name, from, change);
         self.reviews.rename(&name, to);
         if self.reviews.get(&name).is_none() {
             self.reviews.decisions_follow(&name, to);
@@ -226,6 +255,10 @@ impl Workspace {
             let there = self.documents.find(to).filter(|_| buffer.is_none());
             let there = there.map(|(_, document)| document.text.clone());
             let review = self.reviews.begin(to, to, session, &base, before.clone());
+            // A buffer gets the text from the disk.
+            if let Some(later) = later.filter(|_| buffer.is_none()) {
+                review.go_on_as(later);
+            }
             match &review.from {
                 Some(origin) if origin == to => review.from = None,
                 Some(_) => {}

@@ -410,6 +410,17 @@ impl FileReview {
         }
     }
 
+    /// Applies the changes of a later review of the same file, which began under another path.
+    pub fn go_on_as(&mut self, later: Self) {
+        self.agent_wrote(later.ledger.alone().clone());
+        self.user_wrote(later.ledger.current().clone());
+        for conflict in later.ledger.offered() {
+            self.offer(conflict);
+        }
+        self.has_version(later.now.clone());
+        self.takes_rejects(later);
+    }
+
     /// Takes over the rejects of another file that this one replaces.
     pub(super) fn takes_rejects(&mut self, other: Self) {
         self.rejected.extend(other.rejected);

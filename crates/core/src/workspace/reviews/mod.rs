@@ -152,11 +152,16 @@ impl Reviews {
         if self.files.get(path)?.is_pending() {
             return None;
         }
-        let decided = self.files.remove(path)?;
-        let (session, (files, hunks)) = decided.counted;
+        self.take(path)
+    }
+
+    /// Removes a review whose place another one takes.
+    pub(crate) fn take(&mut self, path: &Path) -> Option<FileReview> {
+        let taken = self.files.remove(path)?;
+        let (session, (files, hunks)) = taken.counted;
         let counts = self.counts.entry(session).or_default();
         *counts = (counts.0 - files, counts.1 - hunks); // It was added before.
-        Some(decided)
+        Some(taken)
     }
 
     /// Notes that a file's hunks may have changed.
