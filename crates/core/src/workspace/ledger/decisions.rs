@@ -251,6 +251,30 @@ fn a_conflict_is_a_hunk_that_accept_fills_and_reject_drops() {
 }
 
 #[test]
+fn lines_of_a_conflict_are_not_accepted_alone() {
+    let story = |rows| {
+        let users = User(edit(1, 2, "u v"));
+        vec![users, Offer(1..3, "X"), Accept(Which::Rows(rows))]
+    };
+    for rows in [1..2, 2..3, 2..4, 0..2] {
+        check(
+            "a b c d",
+            story(rows),
+            ("a u v d", "a u v d", &["-u -v +u +v ?X @1"]),
+        );
+    }
+    check("a b c d", story(0..4), ("a X d", "a X d", &[]));
+    let mut review = Review::new(text("a u v d"));
+    review.offer(Conflict {
+        rows: 1..3,
+        theirs: lines("X"),
+        base: lines("b c"),
+    });
+    assert_eq!(review.skipped(&Which::Rows(1..2)), 1);
+    assert_eq!(review.skipped(&Which::Rows(1..3)), 0);
+}
+
+#[test]
 fn undo_of_an_accepted_conflict_offers_it_again() {
     check(
         "a b c",

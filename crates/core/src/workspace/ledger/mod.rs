@@ -337,7 +337,7 @@ impl Review {
     /// acceptance too, and redo restores both.
     ///
     /// Accepting a conflict replaces the user's lines. So it is accepted only if the selection is
-    /// that hunk alone; in a larger one it is skipped (see [`Review::skipped`]).
+    /// that hunk alone, with all its lines; otherwise it is skipped (see [`Review::skipped`]).
     ///
     /// Accepting a conflict takes the agent's text, which is not in the buffer yet: the returned
     /// edits (from the top down, in rows of `current`) must be made there and reported by
@@ -363,7 +363,10 @@ impl Review {
     fn skips_conflicts(&self, which: &Which) -> bool {
         match which {
             Which::Row(_) => false,
-            Which::Rows(_) => self.hit(which).len() > 1,
+            Which::Rows(rows) => match self.hit(which) {
+                [hunk] => hunk.new.start < rows.start || rows.end < hunk.new.end,
+                _ => true,
+            },
             Which::All => true,
         }
     }
