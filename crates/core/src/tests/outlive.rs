@@ -474,6 +474,41 @@ fn a_commit_between_two_neovims_accepts_what_it_has() {
 }
 
 #[test]
+fn a_commit_of_a_link_accepts_it() {
+    let has = |w: &mut World, text: Option<&str>, is_first| {
+        let version = text.and_then(version);
+        let files = vec![Committed {
+            path: F.into(),
+            index: version.clone(),
+            head: version,
+            is_first,
+        }];
+        let turns = Turns::Over;
+        w.happens(Event::Project(ProjectEvent::Committed { files, turns }));
+    };
+    let pending = |w: &World| w.model.workspace.reviews().counts(S1).0;
+    for before in [None, Some(OLD)] {
+        let mut w = running(Place::Disk, before);
+        shell(&mut w, |disk| {
+            disk.files.remove(Path::new(F));
+            disk.links.insert(F.into(), "/p/other".into());
+        });
+        w.ends_turn("end_turn");
+        w.goes_on();
+        has(&mut w, before, true);
+        let mut next = ends_unsaved(&w);
+        assert_eq!((pending(&w), pending(&next)), (1, 1), "{before:?}");
+        has(&mut w, Some("/p/else"), false);
+        assert_eq!(pending(&w), 1, "{before:?}");
+        has(&mut w, Some("/p/other"), false);
+        assert_eq!(pending(&w), 0, "{before:?}");
+        // Between two Neovims.
+        has(&mut next, Some("/p/other"), true);
+        assert_eq!(pending(&next), 0, "{before:?}");
+    }
+}
+
+#[test]
 fn the_files_with_something_left_are_announced() {
     let mut w = World::ready();
     is_left_with(&mut w, OLD, NEW, Some("A\nb\nc\nd\ne\n"));

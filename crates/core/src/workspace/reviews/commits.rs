@@ -9,6 +9,7 @@ use crate::spine::effect::Turns;
 use crate::spine::event::DiskText;
 use crate::spine::project::Committed;
 use crate::text::Text;
+use crate::text::format::Format;
 use crate::workspace::Workspace;
 use crate::workspace::ledger::Which;
 
@@ -98,9 +99,13 @@ impl FileReview {
     }
 
     fn is_version_with(&self, version: Option<&DiskText>, text: &Text) -> bool {
-        match version {
-            Some(version) => !self.now.is_missing() && version.text == *text,
-            None => self.now.is_missing(),
+        match (version, self.now.link()) {
+            // Git has the target of a link as its content.
+            (Some(version), Some(to)) => {
+                version.text == Format::decode(to.as_os_str().as_encoded_bytes()).1
+            }
+            (Some(version), None) => !self.now.is_missing() && version.text == *text,
+            (None, _) => self.now.is_missing(),
         }
     }
 

@@ -343,6 +343,7 @@ impl Workspace {
             mode: None,
             stamp: kept.stamp,
         };
+        file.may_be_committed = kept.is_uncommitted;
         file.agent_wrote(kept.current.unwrap_or(base));
         let is_pending = file.is_pending();
         self.reviews.touch(&path);
