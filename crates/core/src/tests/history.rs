@@ -276,6 +276,23 @@ fn a_replayed_conversation_is_recorded_once() {
 }
 
 #[test]
+fn a_record_that_is_too_long_to_be_read_whole_is_not_replaced_by_a_replay() {
+    let mut w = used(json!({ "loadSession": true }));
+    w.records.is_cut = true;
+    let said = |role: &str, text: &str| json!({ "sessionUpdate": role, "content": { "type": "text", "text": text } });
+    let told = vec![
+        said("user_message_chunk", "Count"),
+        said("agent_message_chunk", "One, as I said."),
+        said("user_message_chunk", "Once more"),
+        said("agent_message_chunk", "One."),
+    ];
+    w.told.insert("s1".into(), told);
+    w.reopens(2, "bot", "s1");
+    goes_on(&mut w);
+    check_record(&w, &["❯ Count", "One.", "❯ and on", "Two."]);
+}
+
+#[test]
 fn a_session_closed_while_its_replay_ends_is_closed_with_its_agent() {
     let mut w = used(json!({ "loadSession": true, "sessionCapabilities": { "close": {} } }));
     w.opens(3, "bot");

@@ -14,6 +14,8 @@ pub struct Records {
     pub open: BTreeMap<SessionKey, RecordName>,
     /// The prompts that were stored for recall.
     pub prompts: Vec<String>,
+    /// Only the ends of records are read.
+    pub is_cut: bool,
     /// Time of each record's last write.
     times: BTreeMap<RecordName, u64>,
     now: u64,
@@ -104,7 +106,11 @@ impl Records {
         let kept = self.files.keys().filter_map(|name| self.kept(name));
         let mut kept = kept.filter(|kept| kept.header.agent == agent);
         let found = kept.find(|kept| kept.meta.id.as_deref() == Some(id))?;
-        Some((found.name.clone(), Past::of(&self.files[&found.name])?))
+        let past = Past {
+            is_cut: self.is_cut,
+            ..Past::of(&self.files[&found.name])?
+        };
+        Some((found.name, past))
     }
 
     /// Reads the record of an open session.

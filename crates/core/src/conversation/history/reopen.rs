@@ -85,7 +85,8 @@ impl Session {
     }
 
     /// Handles the agent's replay of the conversation. The record is continued, unless the session
-    /// was continued elsewhere since: then it is rewritten.
+    /// was continued elsewhere since: then it is rewritten. One that was not read whole is continued
+    /// in any case, because it may have more than the replay.
     ///
     /// Tool calls that are still open have ended, except those that `asked` names: the agent does
     /// not report how.
@@ -105,7 +106,8 @@ impl Session {
         let told = entries.filter(|entry| matches!(entry, Entry::User(_)));
         let kept = past.entries.values();
         let is_user = |entry: &KeptEntry| matches!(entry, KeptEntry::User(_));
-        if told.count() > kept.filter(|(_, entry)| is_user(entry)).count() {
+        let kept = kept.filter(|(_, entry)| is_user(entry)).count();
+        if told.count() > kept && !past.is_cut {
             self.history.replaces(On::Replace(name));
             return;
         }
