@@ -1129,3 +1129,15 @@ fn an_accepted_deletion_accepts_no_larger_one() {
         Step::Carry(0),
     ]);
 }
+
+#[test]
+fn a_new_file_that_an_agents_write_has_not_made_is_not_to_be_decided() {
+    check(&[
+        Step::Write(2, vec![]),
+        Step::Buffer(2, "open"),
+        Step::Shell(2, vec![]),
+        // The edit comes too late, and the write is refused.
+        Step::Buffer(2, "tick"),
+        Step::User("close"),
+    ]);
+}

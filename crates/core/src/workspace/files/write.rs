@@ -11,7 +11,7 @@ use crate::spine::cx::{Effects, log};
 use crate::spine::effect::{Level, Save};
 use crate::spine::event::{DiskFile, DiskText, EditDone, SaveError, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
-use crate::spine::project::FileState;
+use crate::spine::project::{Body, FileState};
 use crate::text::diff::{Conflict, Merge, diff, merge};
 use crate::text::format::Format;
 use crate::text::{Text, moved};
@@ -47,6 +47,8 @@ pub(crate) struct Merged {
     /// The buffer with the agent's text, before any hook runs.
     merged: Text,
     conflicts: Vec<Conflict>,
+    /// What the file is with it; the lines are those of its review.
+    content: Body,
 }
 
 /// A file that is being replaced on disk.
@@ -133,9 +135,9 @@ impl Write {
                 real: real.clone(),
                 session: self.session,
                 base: ours.clone(),
-                now: Some(there.body.clone()),
+                now: None,
                 origin: match disk.content {
-                    Some(_) => there,
+                    Some(_) => there.clone(),
                     None => FileState::missing(),
                 },
             })),
@@ -146,6 +148,7 @@ impl Write {
                 theirs,
                 merged,
                 conflicts,
+                content: there.body,
             })),
         }
     }
@@ -319,6 +322,7 @@ impl Workspace {
             theirs,
             merged,
             conflicts,
+            content,
         } = merged;
         if merged != theirs && matches!(done.saved, Some(Ok(()))) {
             self.documents
@@ -333,6 +337,10 @@ impl Workspace {
             after: merged.clone(),
         }));
         if let Some(review) = self.reviews.get_mut(&name) {
+            // A write through a link leaves the link.
+            if !review.is_replaced_by_link() {
+                review.now.body = content;
+            }
             // Save hooks may have moved the lines.
             let hooks = diff(&merged, review.ledger.current());
             for mut conflict in conflicts {
