@@ -1,4 +1,4 @@
---- Resolves agents: which one to use, whether it is installed, and how to start it.
+--- Resolves agents: which one to use, whether it is installed, and how to start it; and lists them.
 
 local M = {}
 

@@ -1,4 +1,4 @@
-//! API functions for sessions of the past.
+//! API functions for past sessions, and for the windows of chats and of the list of sessions.
 
 use std::path::PathBuf;
 

@@ -16,8 +16,10 @@ use crate::spine::view::{Group, Line, Link};
 use crate::text::plural;
 use acp::{Content, ToolContent};
 
-/// The fields with a command, and with further words of it; of each, the first one counts.
+/// The fields with a command; the first one present is shown.
 pub const COMMANDS: [&str; 3] = ["command", "cmd", "commands"];
+
+/// The fields with further words of the command; the first one present is shown.
 pub const ARGS: [&str; 2] = ["args", "arguments"];
 
 /// The fields with a tool's output, the best first.
