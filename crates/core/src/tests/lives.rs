@@ -19,15 +19,10 @@ fn check_new(steps: &[Step]) {
     drop(life.rests());
 }
 
-/// Lives these steps with one file that has two names, and checks the laws.
+/// Lives these steps with one file that has two names and was read before, and checks the laws.
 #[track_caller]
 fn check_linked(steps: &[Step]) {
-    let mut life = Story::new(Can::Forget, false);
-    life.links();
-    for step in steps {
-        life.live(step);
-    }
-    drop(life.rests());
+    drop(super::random::live_linked(steps));
 }
 
 #[test]
@@ -101,9 +96,6 @@ fn a_report_from_before_a_save_is_not_taken_for_a_change_that_followed_it() {
 #[test]
 fn a_file_has_one_review_if_a_buffer_is_opened_while_it_is_written_by_another_name() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
@@ -117,8 +109,6 @@ fn a_file_has_one_review_if_a_buffer_is_opened_while_it_is_written_by_another_na
 #[test]
 fn a_buffer_opened_by_another_name_during_a_reject_on_disk_gets_the_rejected_text() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
         // By the other name.
         Step::Write(0, vec![(0, 1, 0)]),
         Step::Disk(1),
@@ -132,8 +122,6 @@ fn a_buffer_opened_by_another_name_during_a_reject_on_disk_gets_the_rejected_tex
 #[test]
 fn a_change_that_is_written_back_follows_those_that_were_reported_before_it() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
         Step::Buffer(0, "open"),
         Step::Foreign(0, 0),
         Step::User("prompt"),
@@ -149,9 +137,6 @@ fn a_change_that_is_written_back_follows_those_that_were_reported_before_it() {
 #[test]
 fn an_agents_deletion_of_a_line_that_was_just_saved_is_reviewed() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::User("prompt"),
         Step::Check,
@@ -209,8 +194,6 @@ fn a_save_between_two_changes_of_the_agent_of_which_the_first_was_read_is_the_us
 #[test]
 fn a_buffer_loaded_as_an_agents_write_ends_has_other_programs_lines_of_before_it() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
         Step::Write(0, vec![(0, 1, 2)]),
         Step::Write(0, vec![(0, 1, 1)]),
         Step::Write(0, vec![(0, 2, 0)]),
@@ -260,9 +243,6 @@ fn a_report_that_is_older_than_the_review_takes_nothing_from_it_when_the_file_ca
 #[test]
 fn a_buffer_that_is_read_again_as_an_agents_write_is_merged_has_the_agents_lines() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Write(0, vec![(0, 0, 1)]),
         Step::Disk(0),
@@ -287,9 +267,6 @@ fn what_a_buffer_reads_of_an_agents_change_before_the_report_is_listed() {
 #[test]
 fn what_an_undone_reject_brings_back_is_still_the_agents() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(3, 0, 1)]),
         Step::Disk(1),
         Step::Disk(1),
@@ -354,9 +331,6 @@ fn a_users_line_that_the_agent_takes_away_before_any_report_is_not_lost() {
 #[test]
 fn a_report_of_a_link_is_not_of_the_file_it_leads_to() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::User("prompt"),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Disk(1),
@@ -372,9 +346,6 @@ fn a_report_of_a_link_is_not_of_the_file_it_leads_to() {
 #[test]
 fn what_a_reload_brings_back_of_an_agents_change_is_listed() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 1)]),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Shell(0, vec![(0, 0, 0)]),
@@ -421,9 +392,6 @@ fn an_agents_line_inside_those_of_an_undone_turn_is_still_listed() {
 #[test]
 fn a_write_takes_in_one_reported_change_after_the_other() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 2)]),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Foreign(0, 0),
@@ -442,9 +410,6 @@ fn a_write_takes_in_one_reported_change_after_the_other() {
 #[test]
 fn what_a_reload_brings_of_a_write_under_way_is_the_agents() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 1)]),
         Step::Read(0, None, None),
         Step::TakeBack(3),
@@ -475,9 +440,6 @@ fn a_buffer_loaded_during_a_reject_of_bytes_leaves_nothing_of_the_agents() {
 #[test]
 fn a_waiting_report_of_a_link_does_not_tell_who_wrote_the_file() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Read(0, None, None),
         Step::User("prompt"),
@@ -494,9 +456,6 @@ fn a_waiting_report_of_a_link_does_not_tell_who_wrote_the_file() {
 #[test]
 fn what_an_undone_reject_brings_back_is_the_agents_beside_another_programs_line() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Write(0, vec![(0, 0, 1)]),
         Step::Shell(0, vec![(0, 0, 0)]),
@@ -533,9 +492,6 @@ fn a_mode_of_a_file_that_another_program_deleted_needs_no_decision() {
 #[test]
 fn what_a_reject_has_read_and_taken_away_is_not_brought_back_by_its_report() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 2, 1)]),
         Step::Disk(1),
         Step::Write(0, vec![(7, 0, 2)]),
@@ -568,9 +524,6 @@ fn a_report_of_what_a_save_has_replaced_is_not_merged() {
 #[test]
 fn a_write_over_reported_changes_of_several_authors_leaves_each_its_lines() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Write(0, vec![(0, 0, 1)]),
         Step::Shell(0, vec![(0, 0, 0)]),
@@ -603,9 +556,6 @@ fn an_agents_change_that_is_written_back_and_read_at_once_is_listed() {
 #[test]
 fn an_old_report_does_not_bring_what_the_next_one_has() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Read(0, None, None),
         Step::Disk(1),
         Step::Write(0, vec![(0, 0, 1)]),
@@ -654,9 +604,6 @@ fn what_a_reload_brings_of_a_write_that_is_on_disk_already_is_the_agents() {
 #[test]
 fn an_undone_turn_brings_an_earlier_turns_line_back_as_pending() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Write(0, vec![(1, 0, 1)]),
         Step::User("prompt"),
@@ -677,9 +624,6 @@ fn an_undone_turn_brings_an_earlier_turns_line_back_as_pending() {
 #[test]
 fn what_a_buffer_reads_while_an_older_report_waits_is_listed() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 0, 0)]),
         Step::Foreign(0, 0),
         Step::Disk(1),
@@ -695,9 +639,6 @@ fn what_a_buffer_reads_while_an_older_report_waits_is_listed() {
 #[test]
 fn an_old_report_of_a_closed_file_does_not_bring_what_the_next_one_has() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(0, 1, 0)]),
         Step::Write(0, vec![(0, 1, 0)]),
         Step::Shell(0, vec![(0, 0, 0)]),
@@ -734,9 +675,6 @@ fn what_is_read_of_an_agents_changes_before_and_after_the_report_is_one_change()
 #[test]
 fn a_pending_line_that_the_agent_takes_away_before_a_reject_reads_the_file_does_not_come_back() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Write(0, vec![(7, 0, 1)]),
         Step::Disk(1),
         Step::Disk(1),
@@ -852,9 +790,6 @@ fn other_lines_that_are_offered_beside_an_agents_are_told_of() {
 #[test]
 fn a_write_over_what_a_buffer_saved_leaves_the_users_lines_theirs() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Propose(0, vec![(0, 0, 0)]),
         Step::Write(0, vec![(0, 1, 2)]),
         Step::Foreign(0, 1),
@@ -1113,9 +1048,6 @@ fn a_late_report_does_not_replace_what_a_decision_has_read() {
 #[test]
 fn an_accepted_deletion_accepts_no_larger_one() {
     check_linked(&[
-        Step::Read(0, None, None),
-        Step::Disk(0),
-        Step::Disk(1),
         Step::Buffer(0, "open"),
         Step::Type(0, 6, 0, 2),
         Step::Read(0, None, None),

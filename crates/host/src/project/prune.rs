@@ -284,6 +284,30 @@ mod tests {
     use crate::project::manifest::{Entries, Entry, Stat, What};
     use crate::tests::exhausted::{is_alone, with_descriptors};
 
+    const ROOT: &str = "/p";
+
+    /// Returns a store that may be pruned at any time.
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let limits = Limits {
+            prune_every: Duration::ZERO,
+            ..Limits::default()
+        };
+        let store = Store::new(folder.path(), limits);
+        (folder, store)
+    }
+
+    /// Keeps a checkpoint of the project with one file, and returns its path.
+    fn keep(store: &Store, text: &str) -> PathBuf {
+        let entry = Entry {
+            stat: Stat::of(&fs::metadata("/").expect("a folder")),
+            what: What::Text(store.put(text.as_bytes()).expect("stored")),
+            settled: true,
+        };
+        let entries = Entries::from([("a".into(), entry)]);
+        checkpoints::keep(store, Path::new(ROOT), &entries).expect("kept")
+    }
+
     fn age(path: &Path) {
         let then = SystemTime::now() - Duration::from_secs(60 * 24 * 60 * 60);
         let file = File::open(path).expect("a file");
@@ -303,31 +327,11 @@ mod tests {
         if !is_alone("project::prune::tests::what_an_exhausted_system_cannot_read_stays") {
             return;
         }
-        let folder = tempfile::tempdir().expect("a folder");
-        let limits = Limits {
-            prune_every: Duration::ZERO,
-            ..Limits::default()
-        };
-        let store = Store::new(folder.path(), limits);
-        let root = Path::new("/p");
-        let stat = Stat::of(&fs::metadata(folder.path()).expect("a folder"));
-        let keep = |text: &str| {
-            let blob = store.put(text.as_bytes()).expect("stored");
-            let entry = Entry {
-                stat,
-                what: What::Text(blob),
-                settled: true,
-            };
-            let entries = Entries::from([("a".into(), entry)]);
-            let checkpoint = checkpoints::keep(&store, root, &entries).expect("kept");
-            age(&checkpoint);
-            checkpoint
-        };
-        // One is in use, the other young.
-        let (used, last) = (keep("used"), keep("last"));
-        let young = File::open(&last).expect("a file");
-        young.set_modified(SystemTime::now()).expect("a time");
-        let lease = Lease::begin(&checkpoints::folder(&store, root)).expect("a lease");
+        let (_folder, store) = store();
+        // One is old and in use, the other young.
+        let (used, last) = (keep(&store, "used"), keep(&store, "last"));
+        age(&used);
+        let lease = Lease::begin(&checkpoints::folder(&store, Path::new(ROOT))).expect("a lease");
         lease.build_upon(&used).expect("it is named");
         age_contents(&store);
         // As a file manager does.
@@ -351,20 +355,9 @@ mod tests {
 
     #[test]
     fn contents_of_a_running_neovim_stay_when_another_one_opens_its_checkpoint() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let limits = Limits {
-            prune_every: Duration::ZERO,
-            ..Limits::default()
-        };
-        let store = Store::new(folder.path(), limits);
-        let root = Path::new("/p");
-        let entry = Entry {
-            stat: Stat::of(&fs::metadata(folder.path()).expect("a folder")),
-            what: What::Text(store.put(b"at the beginning").expect("stored")),
-            settled: true,
-        };
-        let entries = Entries::from([("a".into(), entry)]);
-        let kept = checkpoints::keep(&store, root, &entries).expect("kept");
+        let (_folder, store) = store();
+        let root = Path::new(ROOT);
+        let kept = keep(&store, "at the beginning");
         let ninety_days = 90 * 24 * 60 * 60 * 1_000_000_000;
         let then = crate::project::reading::now() - ninety_days;
         let checkpoint = kept.with_file_name(format!("{then:020}-1-0.manifest"));
