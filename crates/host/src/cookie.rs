@@ -108,6 +108,7 @@ mod tests {
     use notify::event::{DataChange, MetadataKind};
 
     use super::*;
+    use crate::tests::DEADLINE;
 
     #[test]
     fn what_happened_before_is_handled_after_the_wait() {
@@ -132,7 +133,7 @@ mod tests {
         for n in 0..100 {
             let path = folder.path().join(n.to_string());
             std::fs::write(&path, "text").expect("it can be written");
-            assert!(cookie.catch_up());
+            assert!(cookie.catch_up_within(DEADLINE));
             assert!(seen.lock().expect("no panic").contains(&path));
         }
     }

@@ -171,30 +171,9 @@ impl EndSteps<'_> {
             if is_gone() {
                 return EndStep::Over(Outcome::Gone);
             }
-            let now = Instant::now();
             let led = self.exited.borrow().is_none();
-            if !led {
-                self.reaped.get_or_insert(now);
-            }
-            let plan = *self.plan.borrow_and_update();
-            let kill = plan.map(|plan| plan.kill_at(self.termed.unwrap_or(now)));
-            let (due, next) = match (plan, kill) {
-                (Some(Plan { term, .. }), _) if now < term => (None, term),
-                (_, Some(kill)) if now < kill => {
-                    self.termed.get_or_insert(now);
-                    (Some(Signal::TERM), kill)
-                }
-                _ => {
-                    let killed = *self.killed.get_or_insert(now);
-                    let end = match self.reaped {
-                        None => killed + STUCK,
-                        Some(reaped) => killed.max(reaped) + GIVE_UP,
-                    };
-                    if now >= end {
-                        return EndStep::Over(Outcome::Alive);
-                    }
-                    (Some(Signal::KILL), end)
-                }
+            let Some((due, next)) = self.due(Instant::now(), led) else {
+                return EndStep::Over(Outcome::Alive);
             };
             if due != self.sent
                 && let Some(signal) = due
@@ -211,6 +190,31 @@ impl EndSteps<'_> {
                 // The group cannot be empty before its leader is reaped.
                 _ = self.exited.changed(), if led => {}
                 () = sleep(LOOK), if !led => {}
+            }
+        }
+    }
+
+    /// Returns the signal that is due at a time, if any, and until when; `None` if the group is
+    /// abandoned. `led` says whether its leader is not reaped yet.
+    fn due(&mut self, now: Instant, led: bool) -> Option<(Option<Signal>, Instant)> {
+        if !led {
+            self.reaped.get_or_insert(now);
+        }
+        let plan = *self.plan.borrow_and_update();
+        let kill = plan.map(|plan| plan.kill_at(self.termed.unwrap_or(now)));
+        match (plan, kill) {
+            (Some(Plan { term, .. }), _) if now < term => Some((None, term)),
+            (_, Some(kill)) if now < kill => {
+                self.termed.get_or_insert(now);
+                Some((Some(Signal::TERM), kill))
+            }
+            _ => {
+                let killed = *self.killed.get_or_insert(now);
+                let end = match self.reaped {
+                    None => killed + STUCK,
+                    Some(reaped) => killed.max(reaped) + GIVE_UP,
+                };
+                (now < end).then_some((Some(Signal::KILL), end))
             }
         }
     }
@@ -274,24 +278,18 @@ mod tests {
 
     #[test]
     fn a_leader_that_dies_late_is_waited_for_and_then_its_group() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .expect("a runtime");
         let end = End::new();
         end.plan(Duration::ZERO, Duration::ZERO, None);
-        let (report, exited) = watch::channel(None);
-        runtime.block_on(async {
-            let mut steps = end.steps(exited);
-            assert_eq!(steps.next(|| false).await, KILL);
-            let soon = tokio::time::timeout(GIVE_UP + LOOK, steps.next(|| false));
-            assert!(soon.await.is_err(), "it is not abandoned yet");
-            report.send_replace(Some(Exit::Code(0)));
-            let reaped = Instant::now();
-            let over = EndStep::Over(Outcome::Alive);
-            assert_eq!(steps.next(|| false).await, over);
-            assert!(reaped.elapsed() >= GIVE_UP);
-        });
+        let (_report, exited) = watch::channel(None);
+        let mut steps = end.steps(exited);
+        let killed = Instant::now();
+        let kill_until = |end| Some((Some(Signal::KILL), end));
+        assert_eq!(steps.due(killed, true), kill_until(killed + STUCK));
+        let later = killed + GIVE_UP + LOOK;
+        assert_eq!(steps.due(later, true), kill_until(killed + STUCK));
+        let reaped = killed + GIVE_UP * 2;
+        assert_eq!(steps.due(reaped, false), kill_until(reaped + GIVE_UP));
+        assert_eq!(steps.due(reaped + GIVE_UP, false), None);
     }
 
     #[test]

@@ -57,6 +57,11 @@ impl Quiescence {
     /// is ahead.
     fn wait(self, modified: (i64, i64)) -> Option<Duration> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        self.wait_at(now, modified)
+    }
+
+    /// Like [`Quiescence::wait`], at this time since the epoch.
+    fn wait_at(self, now: Duration, modified: (i64, i64)) -> Option<Duration> {
         let seconds = u64::try_from(modified.0).ok()?;
         let then = Duration::new(seconds, u32::try_from(modified.1).ok()?);
         let age = match now.checked_sub(then) {
@@ -333,21 +338,32 @@ impl Writers {
 mod tests {
     use super::*;
 
-    /// Checks whether a file last written `age_ms` milliseconds ago is waited for.
+    /// Waits longer than a test takes.
+    const LONG: Quiescence = Quiescence {
+        after: Duration::from_secs(60 * 60),
+        patience: Duration::from_secs(60 * 60),
+    };
+
+    /// Checks for how long a file last written `age_ms` milliseconds ago is waited for.
     #[track_caller]
-    fn check(age_ms: i64, waits: bool) {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .expect("a time");
-        let then = i64::try_from(now.as_nanos()).expect("a time") - age_ms * 1_000_000;
-        let modified = (
-            then.div_euclid(1_000_000_000),
-            then.rem_euclid(1_000_000_000),
-        );
-        let quiescence = Quiescence::default();
-        let wait = quiescence.wait(modified);
-        assert_eq!(wait.is_some(), waits, "{age_ms} ms: {wait:?}");
-        assert!(wait.is_none_or(|wait| wait <= quiescence.after));
+    fn check(age_ms: i64, wait_ms: Option<u64>) {
+        let now: i64 = 2_000_000_000_000;
+        let then = now - age_ms;
+        let modified = (then.div_euclid(1000), then.rem_euclid(1000) * 1_000_000);
+        let now = Duration::from_millis(now.unsigned_abs());
+        let wait = Quiescence::default().wait_at(now, modified);
+        assert_eq!(wait, wait_ms.map(Duration::from_millis), "{age_ms} ms");
+    }
+
+    /// Returns a stamp of a file last written this many seconds ago.
+    fn written(bytes: u64, seconds_ago: u64) -> Stamp {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let then = now.expect("a time").as_secs() - seconds_ago;
+        Stamp {
+            inode: 1,
+            bytes,
+            modified: (then.cast_signed(), 0),
+        }
     }
 
     #[cfg(target_os = "linux")]
@@ -409,11 +425,7 @@ mod tests {
             std::fs::write(file.path(), text).expect("it is written");
             acp_edge::paths::stamp(file.path()).expect("it is there")
         };
-        let quiescence = Quiescence {
-            after: Duration::from_secs(60),
-            ..Quiescence::default()
-        };
-        let writers = Writers::new(quiescence);
+        let writers = Writers::new(LONG);
         let stamp = saved("one\n");
         assert!(writers.wait_full(file.path(), &stamp).is_some());
         // Its writer is known, and not that it was closed.
@@ -426,14 +438,15 @@ mod tests {
 
     #[test]
     fn only_files_that_were_just_written_to_are_waited_for() {
-        check(30, false);
-        check(100, false);
-        check(1_000_000_000, false);
-        // Some time passes before the age is computed.
-        check(-10, true);
+        check(0, Some(30));
+        check(29, Some(1));
+        check(30, None);
+        check(1_000_000_000, None);
+        // The clock of the file system is a little ahead.
+        check(-29, Some(30));
         // A time that a program has set.
-        check(-100, false);
-        check(-1_000_000_000, false);
+        check(-30, None);
+        check(-1_000_000_000, None);
     }
 
     #[test]
@@ -444,13 +457,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_with_a_writer_is_waited_for_but_not_our_own() {
-        let writers = Writers::default();
+        let writers = Writers::new(LONG);
         let path = Path::new("/p/a");
-        let old = Stamp {
-            inode: 1,
-            bytes: 1,
-            modified: (1, 0),
-        };
+        let old = written(1, 2 * 60 * 60);
         assert_eq!(writers.wait(path, &old), None);
         writers.note_written(path);
         assert!(writers.wait(path, &old).is_some());
@@ -460,13 +469,7 @@ mod tests {
         writers.note_created(path);
         assert_eq!(writers.wait(path, &old), None);
         assert!(writers.wait(path, &Stamp { bytes: 0, ..old }).is_some());
-        let ahead = SystemTime::now() + Duration::from_millis(20);
-        let ahead = ahead.duration_since(UNIX_EPOCH).expect("a time");
-        let seconds = i64::try_from(ahead.as_secs()).expect("a time");
-        let new = Stamp {
-            modified: (seconds, i64::from(ahead.subsec_nanos())),
-            ..old
-        };
+        let new = written(1, 0);
         assert!(writers.wait(path, &new).is_some());
         writers.note_own_write(new);
         assert_eq!(writers.wait(path, &new), None);
@@ -476,26 +479,12 @@ mod tests {
     fn a_file_that_was_emptied_just_now_is_waited_for() {
         let writers = Writers::new(Quiescence {
             after: Duration::ZERO,
-            ..Quiescence::default()
+            ..LONG
         });
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.expect("a time").as_secs();
-        let path = Path::new("/p/a");
-        let check = |bytes, seconds_ago: i64, is_waited_for| {
-            let stamp = Stamp {
-                inode: 1,
-                bytes,
-                modified: (
-                    i64::try_from(now).expect("a time") - seconds_ago,
-                    999_999_999,
-                ),
-            };
-            let wait = writers.wait_full(path, &stamp);
-            assert_eq!(wait.is_some(), is_waited_for, "{stamp:?}");
-        };
-        check(0, 0, true);
-        check(1, 0, false);
-        check(0, 5, false);
+        let wait = |stamp: Stamp| writers.wait_full(Path::new("/p/a"), &stamp);
+        assert!(wait(written(0, 0)).is_some());
+        assert_eq!(wait(written(1, 0)), None);
+        assert_eq!(wait(written(0, 2 * 60 * 60)), None);
     }
 
     #[test]

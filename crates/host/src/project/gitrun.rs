@@ -128,10 +128,13 @@ mod tests {
 
     use super::*;
 
-    fn run(script: &str, input: Option<Vec<u8>>) -> Run {
+    /// Longer than a slow machine takes, in seconds.
+    const LONG: i64 = 30;
+
+    fn run(script: &str, input: Option<Vec<u8>>, patience: i64) -> Run {
         let mut command = Command::new("sh");
         command.args(["-c", script]).process_group(0);
-        Run::start_within(command, input, 1).expect("a shell")
+        Run::start_within(command, input, patience).expect("a shell")
     }
 
     fn read(run: &mut Run) -> io::Result<Vec<u8>> {
@@ -142,19 +145,22 @@ mod tests {
     #[test]
     fn an_input_and_an_output_of_any_size_pass() {
         let input = vec![b'a'; 1 << 20];
-        let mut run = run("cat", Some(input.clone()));
-        assert!(read(&mut run).expect("an output") == input);
-        run.end().expect("it has ended");
-        let error = self::run("exit 3", None).end().expect_err("it has failed");
+        let mut good = run("cat", Some(input.clone()), LONG);
+        assert!(read(&mut good).expect("an output") == input);
+        good.end().expect("it has ended");
+        let mut bad = run("exit 3", None, LONG);
+        assert_eq!(read(&mut bad).expect("an output"), b"");
+        let error = bad.end().expect_err("it has failed");
         assert_eq!(error.to_string(), "git failed");
     }
 
     #[test]
     fn a_run_that_says_nothing_is_ended_with_what_it_has_started() {
-        let mut run = run("sleep 1000 & echo $!; wait", None);
+        let mut run = run("sleep 1000 & echo $!; wait", None, 1);
         let error = read(&mut run).expect_err("a time limit");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        // Nothing is waited for again.
+        // Nothing is waited for again, except the end of what was killed.
+        run.output().get_mut().patience = LONG;
         assert!(read(&mut run).is_ok());
         assert!(run.end().is_err());
     }

@@ -2,6 +2,7 @@
 
 use super::super::agent::spawn_guarded;
 use super::super::command::{Program, command};
+use super::ending::only_sigterm;
 use super::*;
 use acp_core::event::AgentEvent;
 
@@ -187,7 +188,7 @@ fn an_oversized_line_is_reported_and_the_stream_continues() {
 
 #[test]
 fn a_panic_in_a_task_of_an_agent_ends_that_agent_only() {
-    let run = Run::new();
+    let run = Run::with(only_sigterm);
     run.started("echo ready; while :; do sleep 1; done");
     assert_eq!(run.line(), "ready");
     let agent = run.host.kit.agent(AGENT).expect("an agent");
@@ -237,7 +238,10 @@ fn a_core_that_does_not_read_stops_the_agent_and_loses_nothing() {
 
 #[test]
 fn an_agent_that_does_not_read_is_ended_before_memory_runs_out() {
-    let run = Run::with(|config| config.limits.stdin_backlog = 8 << 20);
+    let run = Run::with(|config| {
+        only_sigterm(config);
+        config.limits.stdin_backlog = 8 << 20;
+    });
     run.started("trap '' PIPE; while :; do sleep 1; done");
     let line = "x".repeat(1 << 20);
     for _ in 0..9 {
@@ -251,14 +255,14 @@ fn an_agent_that_does_not_read_is_ended_before_memory_runs_out() {
 
 #[test]
 fn an_agent_that_closes_a_pipe_is_ended() {
-    let run = Run::new();
+    let run = Run::with(only_sigterm);
     let life = run.whole_life("echo hello; exec >&-; while :; do sleep 1; done");
     assert_eq!(life.lines, ["hello"]);
     assert_eq!(
         life.status,
         "killed by SIGTERM (15): it had closed its stdout"
     );
-    let run = Run::new();
+    let run = Run::with(only_sigterm);
     run.started("exec <&-; echo closed; while :; do sleep 1; done");
     assert_eq!(run.line(), "closed");
     run.send("anyone?");

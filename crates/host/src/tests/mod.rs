@@ -28,7 +28,7 @@ use acp_core::spine::event::AgentSpec;
 use acp_core::spine::pending::{Token, reply};
 use acp_edge::inbox::{Outlet, inbox};
 
-const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 const DEADLINE_TOKEN: Token<reply::Timer> = Token::new(u64::MAX);
 const AGENT: AgentKey = AgentKey(1);
 

@@ -59,10 +59,11 @@ impl Project {
         fs::write(path, text).expect("a file");
     }
 
-    /// Replaces a file in one step: a slow write in place may cause a look at each half. The new file
-    /// has the name of a temporary file of this client, which itself causes no look.
+    /// Replaces a file in one step, by one from a folder that is not watched: the system tells of
+    /// it once, so that there is one look, however slow the machine is.
     fn replace(&self, name: &str, text: &str) {
-        let new = self.run.path(".acp-new.tmp");
+        let folder = tempfile::tempdir().expect("a folder");
+        let new = folder.path().join("new");
         fs::write(&new, text).expect("a file");
         fs::rename(new, self.root.join(name)).expect("the same file system");
     }
@@ -298,7 +299,7 @@ fn irrelevant_changes_cause_no_look() {
 #[test]
 fn a_changed_gitignore_changes_what_is_watched() {
     let project = Project::new(&[("out/a", "one\n"), ("b", "one\n")]);
-    project.write(".gitignore", "out\n");
+    project.replace(".gitignore", "out\n");
     project.check(".gitignore", Some("out\n"));
     project.checkpoint(Turns::Over);
     let before = project.looks();
@@ -318,6 +319,7 @@ fn tracked_files_are_watched_in_any_folder() {
     project.track(&project.root.join("out/deep/a"));
     project.replace("out/deep/a", "two\n");
     project.check("out/deep/a", Some("two\n"));
+    project.checkpoint(Turns::Over);
     let before = project.looks();
     project.write("out/deep/other", "two\n");
     project.replace("out/deep/a", "three\n");

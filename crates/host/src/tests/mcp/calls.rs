@@ -198,20 +198,18 @@ fn a_cancelled_call_is_abandoned_once_and_not_answered() {
 }
 
 #[test]
-fn calls_of_a_lost_connection_are_abandoned_immediately() {
+fn calls_of_a_lost_connection_are_abandoned() {
     let run = Run::with_tools();
     let mut client = run.client();
     client.call(1, "look", json!({}));
     client.call(2, "look", json!({}));
     client.send(br#"{"method":"tools/call","params":{"name":"look","arguments":{"#);
     let mut open = [run.used().0, run.used().0, run.begun()];
-    let start = Instant::now();
     drop(client);
     let mut given_up = [run.given_up(), run.given_up(), run.given_up()];
     open.sort();
     given_up.sort();
     assert_eq!(given_up, open);
-    assert!(start.elapsed() < Duration::from_secs(2));
 }
 
 #[test]

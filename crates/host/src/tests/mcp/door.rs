@@ -55,7 +55,8 @@ fn a_silent_client_is_disconnected() {
     let run = Run::with(|config| config.limits.tools_hello = Duration::from_millis(50));
     run.admit(SESSION, TOKEN);
     let mut half = run.connect();
-    half.send(b"{\"token\":\"0123");
+    // On a busy machine, the server may have hung up already.
+    let _ = half.stream.write_all(b"{\"token\":\"0123");
     let mut silent = run.connect();
     assert_eq!(silent.end(), "");
     assert_eq!(half.end(), "");
