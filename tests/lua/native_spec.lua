@@ -86,6 +86,24 @@ return function(test)
     end)
   end)
 
+  test("a library without a version is refused", function()
+    with_library(nil, function(calls, path)
+      check({ path, "is version unknown", require("acp.version"), "restart Neovim" })
+      same({}, calls)
+    end)
+  end)
+
+  test("a library that cannot be started is named, without its traceback", function()
+    with_library(nil, function(_, path)
+      package.loadlib = function()
+        return function()
+          error("runtime error: no threads\nstack traceback:\n\t[C]: in ?", 0)
+        end
+      end
+      check({ path, "cannot be started (no threads): correct `library`", "./install.sh" })
+    end)
+  end)
+
   test("a library that was installed for another version is not loaded", function()
     local dir = vim.fn.tempname()
     vim.fn.mkdir(dir)

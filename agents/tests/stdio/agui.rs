@@ -241,15 +241,17 @@ fn what_is_no_event_stream_is_named() {
     check_answer("", &["ended the connection before it answered"]);
 }
 
+/// Returns a refusal with this body.
+fn refused(status: &str, kind: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\
+         connection: close\r\n\r\n{body}"
+    )
+}
+
 #[test]
 fn a_refusal_is_shown_with_what_to_do() {
-    let refused = |status: &str, kind: &str, body: &str| {
-        let length = body.len();
-        format!(
-            "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\
-             connection: close\r\n\r\n{body}"
-        )
-    };
     let json = refused(
         "500 Internal Server Error",
         "application/json",
@@ -277,6 +279,24 @@ fn a_refusal_is_shown_with_what_to_do() {
         refused("404 Not Found", "text/plain", ""),
         &["correct `url`"],
     );
+}
+
+#[test]
+fn the_text_of_a_refusal_is_left_out_if_it_is_long_or_has_no_end() {
+    let of_length =
+        |length| refused("500 Internal Server Error", "text/plain", &"x".repeat(length));
+    check_answer(of_length(64 << 10), &["(500 Internal Server Error): xxx"]);
+    let bare = ["refused the prompt (500 Internal Server Error). Next:"];
+    check_answer(of_length((64 << 10) + 1), &bare);
+    let server = Server::start();
+    let mut chat = Chat::start(&server.url, &[]);
+    let id = chat.prompt("Hello");
+    let (_, mut stream) = server.next();
+    let half = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 9\r\n\r\nhalf";
+    stream.write_all(half.as_bytes()).unwrap();
+    // The connection stays open.
+    chat.fails(id, &bare);
+    chat.works(&server);
 }
 
 #[test]

@@ -118,6 +118,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Size at which the log file is rotated.
     pub log_bytes: u64,
+    /// Time limit for resolving the links in the paths of a request.
+    pub resolve: Duration,
     /// Time limit for a client of the tool server to present its token.
     pub tools_hello: Duration,
     /// Bytes queued for such a client above which reading from it pauses.
@@ -135,6 +137,7 @@ impl Default for Limits {
             stdin_backlog: 256 << 20,
             file_bytes: 64 << 20,
             log_bytes: 5 << 20,
+            resolve: Duration::from_secs(5),
             tools_hello: Duration::from_secs(5),
             tools_backlog: 32 << 20,
             project: ProjectLimits::default(),
@@ -426,7 +429,7 @@ impl Host {
             let work = move || paths.iter().map(|path| leads_to(path)).collect();
             let done = kit.blocking("where paths lead", work);
             // A file system may not answer; the user is asked then.
-            let done = timeout(RESOLVE, done).await.ok().flatten();
+            let done = timeout(kit.limits.resolve, done).await.ok().flatten();
             let paths = done.unwrap_or_else(|| vec![PathBuf::new(); count]);
             kit.inbox.send(Event::Resolved { token, paths });
         });
@@ -464,9 +467,6 @@ fn leads_to(path: &Path) -> PathBuf {
         _ => PathBuf::new(),
     }
 }
-
-/// Time limit for resolving the links in the paths of a request.
-const RESOLVE: Duration = Duration::from_secs(5);
 
 /// Time limit at shutdown for writing session histories.
 const HISTORY_FLUSH: Duration = Duration::from_millis(300);

@@ -184,6 +184,19 @@ fn removed_lines_above_the_first_scroll_back_into_view() {
 }
 
 #[test]
+fn all_rows_of_a_long_removed_line_above_the_first_scroll_back_into_view() {
+    let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let long = format!("begin {}end\n", "gone ".repeat(16));
+    let nvim = alone("set nomore", &format!("{long}{lines}"), &lines);
+    nvim.wait_text("begin");
+    nvim.keys("G");
+    nvim.wait("the end", || !nvim.screen().has("gone"));
+    nvim.keys("gg");
+    nvim.wait_text("begin");
+    nvim.quit();
+}
+
+#[test]
 fn decided_hunks_leave_no_empty_rows_above_their_lines() {
     let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
     for keys in ["gg", "20Gzt"] {

@@ -233,6 +233,13 @@ fn a_cancel_does_not_wait_for_attachments() {
     w.skip();
     w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));
     w.saw(&["turn of 1 ended: cancelled"]);
+    // The image of the next prompt is another one.
+    attach_image(&mut w, "/p/other.png");
+    w.prompts("again");
+    w.saw(&["turn of 1 started"]);
     image_comes(&mut w, Ok("YWJj"));
     w.saw(&[]);
+    image_comes(&mut w, Ok("ZGVm"));
+    w.saw(&["a1 <- session/prompt s1: again + [block]"]);
+    assert_eq!(sent(&w)[0]["data"], "ZGVm");
 }

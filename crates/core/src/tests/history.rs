@@ -338,23 +338,32 @@ fn an_agent_that_is_never_silent_after_a_load_gets_its_prompts() {
 
 #[test]
 fn a_record_goes_on_after_a_replay_that_was_cut() {
-    let mut w = used(json!({ "loadSession": true }));
-    w.holds(Part::Agents);
-    w.reopens(2, "bot", "s1");
-    let agent = loading(&mut w);
-    let said = json!({ "sessionUpdate": "user_message_chunk",
-        "content": { "type": "text", "text": "Count" } });
-    w.tells_again(agent, "s1", &[said]);
-    asks_during_replay(&mut w, agent);
-    w.exits(agent, "signal 9", &[]);
-    w.goes_on();
-    w.prompts_in(S2, "and on");
-    let records: Vec<&String> = w.records.files.values().collect();
-    assert_eq!(records.len(), 1);
-    assert!(records[0].contains("and on"), "{records:?}");
-    let agent = *w.agents.keys().next_back().unwrap();
-    let answer = json!({ "stopReason": "end_turn" });
-    w.answers(agent, "session/prompt", Ok(answer));
+    let cuts: [fn(&mut World, AgentKey); 2] = [
+        |w, agent| w.exits(agent, "signal 9", &[]),
+        |w, agent| {
+            let refused = json!({ "code": -32000, "message": "Authentication required" });
+            w.answers(agent, "session/load", Err(refused));
+        },
+    ];
+    for cut in cuts {
+        let mut w = used(json!({ "loadSession": true }));
+        w.holds(Part::Agents);
+        w.reopens(2, "bot", "s1");
+        let agent = loading(&mut w);
+        let said = json!({ "sessionUpdate": "user_message_chunk",
+            "content": { "type": "text", "text": "Count" } });
+        w.tells_again(agent, "s1", &[said]);
+        asks_during_replay(&mut w, agent);
+        cut(&mut w, agent);
+        w.goes_on();
+        w.prompts_in(S2, "and on");
+        let records: Vec<&String> = w.records.files.values().collect();
+        assert_eq!(records.len(), 1);
+        assert!(records[0].contains("and on"), "{records:?}");
+        let agent = *w.agents.keys().next_back().unwrap();
+        let answer = json!({ "stopReason": "end_turn" });
+        w.answers(agent, "session/prompt", Ok(answer));
+    }
 }
 
 /// The agent asks for permission.

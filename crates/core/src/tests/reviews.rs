@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
-use crate::event::{Event, ReviewEvent, SessionEvent};
-use crate::spine::event::{ReviewAction, Scope};
+use crate::event::{Event, ReviewEvent, SessionEvent, ViewEvent};
+use crate::spine::effect::Save;
+use crate::spine::event::{ListEvent, ReviewAction, Scope};
 use crate::text::LineEdit;
 
 const F: &str = "/p/f";
@@ -112,6 +113,28 @@ fn undoing_a_reject_brings_the_hunk_back() {
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\nB\n", 1));
     w.edits(|editor, _, out| editor.travels(buf, Travel::Redo, out));
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\nb\n", 0));
+}
+
+#[test]
+fn a_decision_and_its_undo_save_a_buffer_with_the_end_that_the_file_has() {
+    for end in ["", "\n"] {
+        let [before, after] = ["a\nb", "a\nB"].map(|text| format!("{text}{end}"));
+        let mut w = reviewed(Place::Buffer, Some(&before), &after);
+        let (action, scope) = (ReviewAction::Reject, Scope::All);
+        let reject = Event::Review(ReviewEvent::Decide { action, scope });
+        let undo = Event::View(ViewEvent::List(ListEvent::Undo));
+        for (event, text) in [(reject, before), (undo, after)] {
+            w.holds(Part::Editor);
+            w.happens(event);
+            let saves = w.saves_edits();
+            let is_right = match end {
+                "" => matches!(saves[..], [Save::AsItEnds(_)]),
+                _ => matches!(saves[..], [Save::OverIfClean(_)]),
+            };
+            assert!(is_right, "{text:?}: {saves:?}");
+            assert_eq!(disk(&w), Some(text));
+        }
+    }
 }
 
 #[test]

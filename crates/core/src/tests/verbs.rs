@@ -10,6 +10,7 @@ use super::editor::Editor;
 use super::world::{A1, S1, World, spec};
 use crate::conversation::reach::Reach;
 use crate::event::{AgentEvent, Event, SessionEvent};
+use crate::spine::effect::{EditorEffect, Save};
 use crate::spine::event::{AgentSpec, Origin, Prompt};
 use crate::spine::ids::{AgentKey, BufId, SessionKey};
 use acp::{SessionId, rpc};
@@ -144,6 +145,19 @@ impl World {
             status: status.into(),
             stderr: stderr.iter().map(|line| (*line).to_owned()).collect(),
         }));
+    }
+
+    /// A held editor does all that waits; returns how the edits were to be saved.
+    pub fn saves_edits(&mut self) -> Vec<Save> {
+        let mut saves = Vec::new();
+        while let Some(effect) = self.to_editor.front() {
+            if let EditorEffect::Edit { save, .. } = effect {
+                saves.push(*save);
+            }
+            self.editor_moves();
+            self.settle();
+        }
+        saves
     }
 
     /// All timers fire.

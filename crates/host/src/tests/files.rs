@@ -159,6 +159,11 @@ fn unreadable_files_are_reported_and_missing_ones_are_none() {
     assert!(run.read("full").is_ok());
     symlink("circle", run.path("circle")).expect("a link");
     assert!(run.read("circle").is_err());
+}
+
+#[test]
+fn a_pipe_is_refused_without_a_wait_for_its_writer() {
+    let run = Run::with(|config| config.limits.quiescence.patience = 2 * DEADLINE);
     let status = std::process::Command::new("mkfifo")
         .arg(run.path("pipe"))
         .status();
@@ -167,6 +172,30 @@ fn unreadable_files_are_reported_and_missing_ones_are_none() {
         run.read("pipe").expect_err("a pipe"),
         "pipe was not read: it is not a regular file; choose one that is."
     );
+}
+
+#[test]
+fn where_a_path_leads_is_unknown_if_the_system_does_not_answer_in_time() {
+    let lead = |run: &Run| {
+        let (token, paths) = (Token::new(7), vec![run.path("file")]);
+        run.host.run(HostEffect::Resolve { token, paths });
+        match run.next() {
+            Event::Resolved { paths, .. } => paths,
+            other => panic!("{other:?}"),
+        }
+    };
+    let run = Run::with(|config| config.limits.resolve = DEADLINE);
+    assert_eq!(lead(&run), [acp_edge::paths::resolved(&run.path("file"))]);
+    let run = Run::with(|config| config.limits.resolve = Duration::from_millis(50));
+    // All threads that may ask the system are kept busy.
+    let (busy, runtime) = (Arc::new(Mutex::new(())), &run.host.kit.runtime);
+    let held = busy.lock();
+    for _ in 0..100 {
+        let busy = Arc::clone(&busy);
+        runtime.spawn_blocking(move || drop(busy.lock()));
+    }
+    assert_eq!(lead(&run), [PathBuf::new()]);
+    drop(held);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::event::ReviewEvent;
+use crate::spine::effect::Save;
 
 #[test]
 fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
@@ -17,6 +18,25 @@ fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
     w.ends_turn("end_turn");
     assert!(w.chat().contains("The next prompt reports"), "{}", w.chat());
     assert!(w.chat().contains("+FOUR"), "{}", w.chat());
+}
+
+#[test]
+fn what_is_put_back_is_saved_with_the_end_that_the_file_has() {
+    for end in ["", "\n"] {
+        let [old, new, mixed] = [OLD, NEW, MIXED].map(|text| format!("{}{end}", text.trim_end()));
+        let mut w = asked(&old, &[diff(F, Some(&old), &new)]);
+        decide(&mut w, Accept, 1);
+        decide(&mut w, Reject, 3);
+        w.holds(Part::Editor);
+        writes(&mut w, F, &new);
+        let saves = w.saves_edits();
+        let is_right = match end {
+            "" => matches!(saves[..], [Save::Over(_), Save::AsItEnds(_)]),
+            _ => matches!(saves[..], [Save::Over(_), Save::OverIfClean(_)]),
+        };
+        assert!(is_right, "{end:?}: {saves:?}");
+        assert_eq!(w.disk.get(F), Some(mixed));
+    }
 }
 
 fn allows(w: &mut World) {

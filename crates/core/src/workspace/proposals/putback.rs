@@ -137,3 +137,32 @@ fn tell_lost(path: &Path, lost: usize, fx: &mut Effects) {
         fx.push(notify(Level::Warn, text));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks in which rows "two" and "four" are put back if the agent's version has become this
+    /// text, and how many are left out.
+    #[track_caller]
+    fn check(now: &str, rows: &[usize], lost: usize) {
+        let written = Text::from_text("one\nTWO\nthree\nFOUR\nfive\n");
+        let edits = [(1, "two"), (3, "four")].map(|(start, line)| LineEdit {
+            start,
+            removed: 1,
+            lines: vec![line.to_owned()],
+        });
+        let back = PutBack::new(SessionKey(1), written, edits.into());
+        let (found, left_out) = back.edits_in(&Text::from_text(now));
+        let found: Vec<usize> = found.iter().map(|edit| edit.start).collect();
+        assert_eq!((&found[..], left_out), (rows, lost), "{now}");
+    }
+
+    #[test]
+    fn lines_are_put_back_where_they_are_now_unless_they_have_changed() {
+        check("one\nTWO\nthree\nFOUR\nfive\n", &[1, 3], 0);
+        check("zero\none\nTWO\nthree\nFOUR\nfive\n", &[2, 4], 0);
+        check("one\nTWO!\nthree\nFOUR\nfive\n", &[3], 1);
+        check("three\nFOUR\nfive\n", &[1], 1);
+    }
+}

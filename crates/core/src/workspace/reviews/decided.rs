@@ -152,3 +152,27 @@ impl Reviews {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::FileReview;
+    use super::*;
+    use crate::spine::ids::SessionKey;
+    use crate::spine::project::FileState;
+    use crate::text::Text;
+
+    #[test]
+    fn a_file_moved_to_the_place_of_another_leaves_the_decision_about_that_one() {
+        let [one, other] = ["/p/one", "/p/other"].map(Path::new);
+        let mut moves = Moves::default();
+        for path in [one, other] {
+            let missing = FileState::missing();
+            let review = FileReview::new(&Text::default(), path, SessionKey(1), missing);
+            moves.put(Moved::before(path, &review));
+        }
+        moves.follow(one, other);
+        let mut decided_at = |place: &Path| moves.at(place).map(|moved| moved.path.clone());
+        assert_eq!(decided_at(one).as_deref(), Some(one));
+        assert_eq!(decided_at(other).as_deref(), Some(other));
+    }
+}
