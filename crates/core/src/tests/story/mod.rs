@@ -45,6 +45,10 @@ pub struct Story {
     reading: BTreeMap<String, (String, usize)>,
     /// Lines the user typed and has not deleted, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
+    /// Other programs' lines of which the user was told, by file.
+    told: BTreeMap<usize, BTreeSet<String>>,
+    /// The number of lines of the log that were searched for warnings.
+    searched: usize,
     /// The agent's last proposals, by session and file.
     proposed: BTreeMap<(String, usize), Proposal>,
     /// The user has accepted something.
@@ -94,6 +98,8 @@ impl Story {
             seen: BTreeMap::new(),
             reading: BTreeMap::new(),
             typed: BTreeMap::new(),
+            told: BTreeMap::new(),
+            searched: 0,
             proposed: BTreeMap::new(),
             has_accepted: false,
             has_window: false,
@@ -395,5 +401,6 @@ impl Story {
         }
         self.note_reads();
         self.note_window();
+        self.note_told();
     }
 }

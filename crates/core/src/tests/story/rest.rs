@@ -37,16 +37,9 @@ impl Story {
                 }
                 None => kept.extend(self.disk_lines(*file)),
             }
-            // The user's lines may replace another program's, but a warning must report it, by any
-            // name of the file.
-            let link = (*file == 0 && self.has_link).then_some(LINK);
-            let mut names = link.into_iter().chain([FILES[*file]]);
-            let warning = |name| format!("{name} was changed on disk in lines");
-            let is_told = names.any(|name| self.w.was_told(&warning(name)));
-            let lost = typed.difference(&kept);
-            let lost: Vec<&String> = lost
-                .filter(|line| !is_told || line.starts_with('u'))
-                .collect();
+            // The user's lines may replace another program's, but the user must be told.
+            kept.extend(self.told.get(file).cloned().unwrap_or_default());
+            let lost: Vec<&String> = typed.difference(&kept).collect();
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
         }
         self.check_agreed();
@@ -59,6 +52,29 @@ impl Story {
         self.check_all_was_listed();
         self.check_windows();
         self.w
+    }
+
+    /// Notes the lines of other programs of which the user is told: all so far when a warning names
+    /// the file, by any of its names, and those that its review offers.
+    pub(super) fn note_told(&mut self) {
+        let mut told = std::mem::take(&mut self.told);
+        let news = self.w.log.get(self.searched..).unwrap_or_default();
+        let is_in_news = |name: &str| {
+            let warning = format!("{name} was changed on disk in lines");
+            news.iter().any(|line| line.contains(&warning))
+        };
+        for (file, typed) in &self.typed {
+            let link = (*file == 0 && self.has_link).then_some(LINK);
+            let is_warned = link.into_iter().chain([FILES[*file]]).any(is_in_news);
+            let warned = typed.iter().filter(|_| is_warned).cloned();
+            let review = self.review_of(*file);
+            let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
+            let offered = hunks.filter_map(|hunk| hunk.conflict.clone()).flatten();
+            let others = warned.chain(offered).filter(|line| line.starts_with('x'));
+            told.entry(*file).or_default().extend(others);
+        }
+        self.told = told;
+        self.searched = self.w.log.len();
     }
 
     /// Checks that windows show the output of their commands.
@@ -78,8 +94,13 @@ impl Story {
             self.live(&Step::Check);
             self.live(&Step::Tell);
             self.editor_moves();
-            (0..FILES.len()).for_each(|file| self.disk_moves(file));
+            self.note_told();
+            for file in 0..FILES.len() {
+                self.disk_moves(file);
+                self.note_told();
+            }
         }
+        self.note_told();
     }
 
     /// Lets every turn end, so that the last changes of agents are known.
