@@ -263,6 +263,8 @@ pub fn check_rest(world: &mut World) {
         world.model.conversation.agents().next().is_none(),
         "an agent that serves no session"
     );
+    assert!(!world.shadow.is_open(), "a project without sessions");
+    assert!(!world.shadow.has_turn, "a turn that is over");
     assert!(world.editor.permission.is_none());
     assert!(world.editor.elicitation.is_none());
     assert!(

@@ -9,8 +9,9 @@ use super::editor::Travel;
 use super::world::{A1, Part, S1, World};
 use crate::conversation::queue::QueueAction;
 use crate::event::{Event, ProjectEvent, ReviewEvent, SessionEvent, ViewEvent};
+use crate::spine::attachment::Attachment;
 use crate::spine::effect::Turns;
-use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
+use crate::spine::event::{ListEvent, Prompt, ReviewAction, Scope, UndoStep};
 use crate::spine::ids::{QueueId, SessionKey};
 use crate::spine::project::Whole;
 use crate::text::{LineEdit, Lines};
@@ -398,6 +399,30 @@ fn a_later_neovim_looks_for_what_a_turn_changed_until_all_of_it_is_in_the_review
         assert_eq!(w.kept.len(), 1);
         assert!(!w.shadow.has_turn);
         assert_ne!(w.shadow.is_open(), is_closed);
+    }
+}
+
+#[test]
+fn a_turn_is_over_if_its_session_is_closed_before_its_prompt_is_sent() {
+    // It waits for its checkpoint, or for the file that it names.
+    for part in [Part::Shadow, Part::Disk] {
+        let mut w = World::ready();
+        w.disk.put(F, "a\n");
+        w.settle();
+        w.holds(part);
+        let prompt = Prompt {
+            text: "never sent".into(),
+            mentioned: vec![Attachment::file(F)],
+            ..Prompt::default()
+        };
+        let session = S1;
+        w.happens(Event::Session(SessionEvent::Prompt { session, prompt }));
+        assert!(w.shadow.has_turn);
+        w.happens(Event::Session(SessionEvent::Close { session }));
+        w.goes_on();
+        assert!(!w.was_told("session/prompt"));
+        assert!(!w.shadow.has_turn, "{part:?}");
+        assert!(!w.shadow.is_open(), "{part:?}");
     }
 }
 

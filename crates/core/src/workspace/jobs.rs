@@ -118,11 +118,12 @@ impl Workspace {
         if let Some(job) = self.jobs.checkpoints.take(token) {
             self.checkpoint_has_all(token, fx);
             self.note_over(&job, result.is_ok());
+            // First, because the project may be closed next.
+            self.tell_turns(&job, fx);
             match job.session {
                 Some(session) => self.checkpoint_taken(session, &job.root, result, fx),
                 None => self.leave_project(&job.root, fx),
             }
-            self.tell_turns(job, fx);
         }
     }
 }

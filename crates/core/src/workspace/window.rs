@@ -122,13 +122,10 @@ impl Workspace {
     }
 
     /// Tells the host if work has begun or ended since a checkpoint was requested, unless another one was
-    /// requested since.
-    pub(super) fn tell_turns(&mut self, taken: CheckpointJob, fx: &mut Effects) {
-        let root = taken.root;
-        let mut sessions = self.sessions.values();
-        let is_open = sessions.any(|session| session.folders.project == root);
-        if is_open && !self.is_asked(&root) && self.turns_in(&root) != taken.turns {
-            self.take_checkpoint(None, root, fx);
+    /// requested since. A session that was closed before its prompt was sent has ended its turn, too.
+    pub(super) fn tell_turns(&mut self, taken: &CheckpointJob, fx: &mut Effects) {
+        if !self.is_asked(&taken.root) && self.turns_in(&taken.root) != taken.turns {
+            self.take_checkpoint(None, taken.root.clone(), fx);
         }
     }
 
@@ -180,7 +177,9 @@ impl Workspace {
             return;
         };
         let root = session.folders.project;
-        if self.windows.is_open(key) && (session.works_outside || !session.awaits_checkpoint) {
+        // The host was told of a turn whose prompt was not sent, too.
+        let is_running = self.windows.is_open(key) || session.is_in_turn;
+        if is_running && (session.works_outside || !session.awaits_checkpoint) {
             // One that is pending may have looked before the agent's last change.
             let jobs = self.jobs.checkpoints.values_mut();
             let its = jobs.filter(|job| job.session == Some(key));
