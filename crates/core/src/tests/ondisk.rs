@@ -403,6 +403,19 @@ fn a_later_neovim_looks_for_what_a_turn_changed_until_all_of_it_is_in_the_review
 }
 
 #[test]
+fn a_turn_is_over_although_an_edit_of_a_file_elsewhere_is_held() {
+    let other = "/q/f";
+    let mut w = running(Place::Disk, None);
+    w.disk.put(other, "a\n");
+    w.edits(|editor, disk, out| editor.open(Path::new(other), disk, out));
+    w.holds(Part::Editor);
+    shell(&mut w, |disk| disk.put(other, "A\n"));
+    w.ends_turn("end_turn");
+    assert!(!w.model.workspace.fileops().is_empty());
+    assert!(!w.shadow.has_turn);
+}
+
+#[test]
 fn a_turn_is_over_if_its_session_is_closed_before_its_prompt_is_sent() {
     // It waits for its checkpoint, or for the file that it names.
     for part in [Part::Shadow, Part::Disk] {

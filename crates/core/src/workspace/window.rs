@@ -145,11 +145,8 @@ impl Workspace {
     /// Tells the host of turns that are over, once no change waits to become part of a review: an
     /// edit may be held while the user types.
     pub(super) fn tell_over(&mut self, fx: &mut Effects) {
-        if self.windows.over.is_empty() || self.fileops.has_any(|_| true) {
-            return;
-        }
         for root in std::mem::take(&mut self.windows.over) {
-            if self.is_asked(&root) {
+            if self.is_asked(&root) || self.fileops.has_below(&root) {
                 self.windows.over.insert(root);
                 continue;
             }

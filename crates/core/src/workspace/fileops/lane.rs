@@ -113,6 +113,13 @@ impl FileOps {
         self.lanes.values().any(|lane| lane.kinds().any(&is_meant))
     }
 
+    /// Returns whether a file below a folder has an operation.
+    pub fn has_below(&self, folder: &Path) -> bool {
+        let from = (Bound::Included(folder), Bound::Unbounded);
+        let mut places = self.by_place.range::<Path, _>(from);
+        places.next().is_some_and(|(at, _)| at.starts_with(folder))
+    }
+
     /// Returns a file's waiting operations.
     pub fn waiting(&self, names: &[PathBuf]) -> impl Iterator<Item = &Operation> {
         self.lanes(names).flat_map(|lane| &lane.waiting)
