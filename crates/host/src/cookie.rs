@@ -9,6 +9,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Cookie {
     file: File,
-    /// Its path when the watch was placed.
+    /// The path by which it is watched.
     path: PathBuf,
     /// Held by the one that waits.
     turn: Mutex<()>,
@@ -39,12 +40,11 @@ impl Cookie {
     /// # Errors
     /// The system's error.
     pub(crate) fn place(watcher: &mut RecommendedWatcher) -> io::Result<Self> {
-        let (file, name) = tempfile::NamedTempFile::new()?.into_parts();
-        let path = name.to_path_buf();
+        let file = tempfile::tempfile()?;
+        // If it had a name in a watched folder, the watch would end when that is removed.
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         let placed = watcher.watch(&path, RecursiveMode::NonRecursive);
         placed.map_err(io::Error::other)?;
-        // The watch is on the file, which lives as long as it is open.
-        drop(name);
         Ok(Self {
             file,
             path,
@@ -60,7 +60,7 @@ impl Cookie {
 
     /// Handles a notification about the cookie.
     pub(crate) fn note(&self, kind: EventKind) {
-        // The removal of its name is reported as well.
+        // Its end is reported as well.
         if matches!(kind, EventKind::Modify(ModifyKind::Data(_))) {
             *self.lock() = false;
             self.reported.notify_one();
@@ -125,6 +125,10 @@ mod tests {
             }
         };
         let mut watcher = notify::recommended_watcher(take).expect("a watcher");
+        // Where temporary files are, as after an agent has named one.
+        watcher
+            .watch(&std::env::temp_dir(), RecursiveMode::NonRecursive)
+            .expect("it can be watched");
         let placed = Cookie::place(&mut watcher).expect("a cookie");
         let cookie = cookie.get_or_init(|| placed);
         watcher

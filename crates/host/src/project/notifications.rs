@@ -126,12 +126,13 @@ impl Notifications {
         self.sooner.notify_one();
     }
 
-    /// Sets the cookie that is watched with the files.
-    pub(super) fn set_cookie(&self, cookie: Cookie) {
+    /// Sets the cookie that is watched with the files; returns the one before.
+    pub(super) fn set_cookie(&self, cookie: Cookie) -> Option<Arc<Cookie>> {
         let cookie = Arc::new(cookie);
         // Before anyone waits for its report.
-        self.lock().cookie = Some(Arc::clone(&cookie));
+        let before = self.lock().cookie.replace(Arc::clone(&cookie));
         self.writers.add_watcher(&cookie);
+        before
     }
 
     /// Takes the scope of a look at all that has changed until now; `Everything` if the system does

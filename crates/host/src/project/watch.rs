@@ -159,8 +159,10 @@ impl Watch {
         if PER_FOLDER
             && let Some(watcher) = &mut self.watcher
             && let Ok(cookie) = Cookie::place(watcher)
+            && let Some(before) = self.notifications.set_cookie(cookie)
         {
-            self.notifications.set_cookie(cookie);
+            // The next one may get its path.
+            let _ = watcher.unwatch(before.path());
         }
     }
 
