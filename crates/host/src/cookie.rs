@@ -3,9 +3,10 @@
 //! A system reports changes in their order, but later than they happen. A cookie is a watched
 //! file that only this client changes: once a change of it is reported, all earlier changes are.
 //!
-//! Invariants: the wait is bounded, because a system may stop reporting. The cookie is not changed
-//! while a report of it is due, so each report belongs to one change. Where the system has lost
-//! reports, a new cookie is placed.
+//! Invariants: the wait is bounded, because a system may stop reporting, and a report that was waited
+//! for in vain is not waited for again. The cookie is not changed while a report of it is due, so each
+//! report belongs to one change. Where the system has lost reports, a new cookie is placed; until
+//! then, nothing is known.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +14,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -29,9 +30,19 @@ pub(crate) struct Cookie {
     path: PathBuf,
     /// Held by the one that waits.
     turn: Mutex<()>,
-    /// Its last change has not been reported yet.
-    is_due: Mutex<bool>,
+    report: Mutex<Report>,
+    /// Notified when the report is not due any longer.
     reported: Condvar,
+}
+
+/// The report of the last change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Report {
+    #[default]
+    Handled,
+    Due(Instant),
+    /// Reports were lost, perhaps this one.
+    Lost,
 }
 
 impl Cookie {
@@ -45,13 +56,23 @@ impl Cookie {
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         let placed = watcher.watch(&path, RecursiveMode::NonRecursive);
         placed.map_err(io::Error::other)?;
-        Ok(Self {
+        Ok(Self::new(file, path))
+    }
+
+    /// Returns a cookie that no system reports.
+    #[cfg(all(test, target_os = "linux"))]
+    pub(crate) fn silent() -> Self {
+        Self::new(tempfile::tempfile().expect("a file"), PathBuf::new())
+    }
+
+    fn new(file: File, path: PathBuf) -> Self {
+        Self {
             file,
             path,
             turn: Mutex::default(),
-            is_due: Mutex::default(),
+            report: Mutex::default(),
             reported: Condvar::new(),
-        })
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -62,9 +83,18 @@ impl Cookie {
     pub(crate) fn note(&self, kind: EventKind) {
         // Its end is reported as well.
         if matches!(kind, EventKind::Modify(ModifyKind::Data(_))) {
-            *self.lock() = false;
-            self.reported.notify_one();
+            let mut report = self.lock();
+            if *report != Report::Lost {
+                *report = Report::Handled;
+                self.reported.notify_one();
+            }
         }
+    }
+
+    /// Records that reports were lost.
+    pub(crate) fn lose(&self) {
+        *self.lock() = Report::Lost;
+        self.reported.notify_one();
     }
 
     /// Waits until all changes up to now have been handled; returns `false` if that is unknown.
@@ -73,31 +103,37 @@ impl Cookie {
     }
 
     fn catch_up_within(&self, patience: Duration) -> bool {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.take_turn();
         // A late report of an earlier change must not be taken for the report of this one.
-        if !self.is_reported_within(patience) {
+        let mut report = self.wait(patience);
+        if *report != Report::Handled || self.file.write_all_at(b"0", 0).is_err() {
             return false;
         }
-        {
-            let mut is_due = self.lock();
-            if self.file.write_all_at(b"0", 0).is_err() {
-                return false;
-            }
-            *is_due = true;
-        }
-        self.is_reported_within(patience)
+        *report = Report::Due(Instant::now());
+        drop(report);
+        *self.wait(patience) == Report::Handled
     }
 
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.is_due.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Lets others wait until the turn ends.
+    pub(crate) fn take_turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_reported_within(&self, patience: Duration) -> bool {
+    fn lock(&self) -> MutexGuard<'_, Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the report is not due, for so long since the change.
+    fn wait(&self, patience: Duration) -> MutexGuard<'_, Report> {
+        let report = self.lock();
+        let left = match *report {
+            Report::Due(since) => patience.saturating_sub(since.elapsed()),
+            Report::Handled | Report::Lost => Duration::ZERO,
+        };
         let waited = self
             .reported
-            .wait_timeout_while(self.lock(), patience, |is_due| *is_due);
-        let (is_due, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        !*is_due
+            .wait_timeout_while(report, left, |it| matches!(it, Report::Due(_)));
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -145,14 +181,9 @@ mod tests {
     #[test]
     fn a_late_report_is_not_taken_for_the_next_one() {
         let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
-        let cookie = Cookie {
-            file: tempfile::tempfile().expect("a file"),
-            path: PathBuf::new(),
-            turn: Mutex::default(),
-            is_due: Mutex::default(),
-            reported: Condvar::new(),
-        };
+        let cookie = Cookie::silent();
         let bytes = || cookie.file.metadata().expect("a file").len();
+        let is_handled = || *cookie.lock() == Report::Handled;
         assert!(!cookie.catch_up_within(Duration::ZERO));
         assert_eq!(bytes(), 1);
         cookie.file.set_len(0).expect("empty");
@@ -162,10 +193,26 @@ mod tests {
         }
         // Other notifications about the file are no report.
         cookie.note(EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)));
-        assert!(!cookie.is_reported_within(Duration::ZERO));
+        assert!(!is_handled());
         cookie.note(written);
-        assert!(cookie.is_reported_within(Duration::ZERO));
+        assert!(is_handled());
         assert!(!cookie.catch_up_within(Duration::ZERO));
         assert_eq!(bytes(), 1, "the next change");
+        // Its report may be that of a change before the loss.
+        cookie.lose();
+        cookie.note(written);
+        assert!(!is_handled());
+    }
+
+    #[test]
+    fn what_was_waited_for_in_vain_or_is_lost_is_not_waited_for() {
+        let patience = Duration::from_secs(60);
+        let overdue = Instant::now().checked_sub(patience).expect("a time");
+        for report in [Report::Due(overdue), Report::Lost] {
+            let (cookie, begun) = (Cookie::silent(), Instant::now());
+            *cookie.lock() = report;
+            assert!(!cookie.catch_up_within(patience));
+            assert!(begun.elapsed() < patience, "{report:?}");
+        }
     }
 }

@@ -337,6 +337,8 @@ impl Writers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_os = "linux")]
+    use crate::tests::wait_for;
 
     /// Waits longer than a test takes.
     const LONG: Quiescence = Quiescence {
@@ -385,21 +387,17 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn while_a_watcher_is_late_others_are_added_and_not_all_writers_are_known() {
-        let ignore = |_: notify::Result<notify::Event>| ();
-        let mut watcher = notify::recommended_watcher(ignore).expect("a watcher");
-        let cookie = Arc::new(Cookie::place(&mut watcher).expect("a cookie"));
-        let writers = Writers::default();
+    fn while_a_watcher_is_waited_for_others_are_added() {
+        let (writers, cookie) = (Writers::default(), Arc::new(Cookie::silent()));
         assert!(writers.catch_up());
         writers.add_watcher(&cookie);
         thread::scope(|scope| {
+            let turn = cookie.take_turn();
             let waiting = scope.spawn(|| writers.catch_up());
-            // It holds the cookie while it waits.
-            while Arc::strong_count(&cookie) == 1 {
-                thread::yield_now();
-            }
-            writers.add_watcher(&cookie);
-            assert_eq!(Arc::strong_count(&cookie), 2);
+            let is_free = || writers.cookies.try_lock().is_ok();
+            wait_for("the list", || Arc::strong_count(&cookie) == 2 && is_free());
+            cookie.lose();
+            drop(turn);
             assert!(!waiting.join().expect("no panic"));
         });
     }

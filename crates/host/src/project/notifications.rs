@@ -172,6 +172,9 @@ impl Notifications {
             // Notifications were lost, or another error occurred.
             Ok(_) | Err(_) => {
                 state.overflowed = true;
+                if let Some(cookie) = &state.cookie {
+                    cookie.lose();
+                }
                 self.writers.forget();
                 state.gather.everything(now);
                 state.gather.repository(now);

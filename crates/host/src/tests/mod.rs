@@ -196,7 +196,7 @@ impl Run {
 }
 
 /// Waits for a condition that no event reports.
-fn wait_for(what: &str, condition: impl Fn() -> bool) {
+pub(crate) fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + DEADLINE;
     while !condition() {
         assert!(Instant::now() < end, "waited for {what} in vain");
