@@ -215,10 +215,10 @@ impl Writers {
     pub(super) fn stays_open(&self, path: &Path, bytes: u64) -> bool {
         let end = Instant::now() + CLOSING;
         loop {
-            let is_late = Instant::now() >= end;
-            if is_late || !self.is_open(path, bytes) {
+            if Instant::now() >= end || !self.is_open(path, bytes) {
                 let has_writer = self.has_writer(path, bytes, &OpenFiles::list());
-                if is_late || !has_writer {
+                // The list takes a while, too.
+                if !has_writer || Instant::now() >= end {
                     return has_writer;
                 }
             }
