@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, watch};
 use super::Kit;
 use super::guard::guarded;
 use super::held::{Held, open_file};
+use super::open_files::OpenFiles;
 use super::project::{self, Store};
 use super::quiescence::Quiescence;
 use super::refusal::Refusal;
@@ -273,8 +274,8 @@ async fn read_still(
             let stamp = acp_edge::paths::stamp(&file);
             // A pipe has no writer to wait for.
             if let Some(stamp) = stamp.filter(|_| !is_urgent && file.is_file()) {
-                if writers.is_recent(&stamp) {
-                    writers.catch_up();
+                if writers.is_recent(&stamp) && !writers.catch_up() {
+                    writers.note_shown(&real, &OpenFiles::list());
                 }
                 if let Some(wait) = writers.wait_full(&real, &stamp) {
                     return Err(wait);

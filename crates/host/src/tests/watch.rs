@@ -726,3 +726,35 @@ fn a_file_is_read_after_its_writer_has_finished() {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_is_read_after_a_writer_that_was_not_reported_has_finished() {
+    use crate::cookie::Cookie;
+
+    let run = Run::with(wait_for_writers);
+    let (writers, cookie) = (&run.host.kit.writers, Arc::new(Cookie::silent()));
+    cookie.lose();
+    writers.add_watcher(&cookie);
+    let path = run.path("a");
+    let mut file = fs::File::create(&path).expect("a file");
+    file.write_all(b"half").expect("written");
+    run.host.run(HostEffect::ReadDisk {
+        token: Token::new(99),
+        path: path.clone(),
+    });
+    wait_for("the writer to be known", || writers.is_open(&path, 4));
+    file.write_all(b" whole\n").expect("written");
+    drop((file, cookie));
+    wait_for("the file to be read", || {
+        writers.note_closed(&path);
+        !run.outlet.is_empty()
+    });
+    match run.next() {
+        Event::DiskRead { result, .. } => {
+            let content = result.expect("readable").content.expect("there");
+            assert_eq!(content.text.to_string(), "half whole\n");
+        }
+        other => panic!("{other:?}"),
+    }
+}
