@@ -163,6 +163,13 @@ impl Postponed {
         is_news: impl Fn(&Path, &FoundFile) -> bool,
         spelled: impl Fn(&Path) -> PathBuf,
     ) {
+        let news: Vec<(&PathBuf, &FoundFile)> = found
+            .iter()
+            .filter(|(path, seen)| is_news(path, seen))
+            .collect();
+        // The files were examined before; now their writers are known.
+        let are_known = news.is_empty() || self.writers.catch_up();
+        // After that wait, which may be longer than a path is postponed.
         let now = Instant::now();
         self.looked = now;
         let Quiescence { after, patience } = self.writers.quiescence();
@@ -170,12 +177,6 @@ impl Postponed {
         let since = |path: &Path| before.get(path).map_or(now, |held| held.since);
         let old = |path: &Path| known.get(path).map(|known| known.stat.stamp());
         let mut changed: Vec<Changed> = Vec::new();
-        let news: Vec<(&PathBuf, &FoundFile)> = found
-            .iter()
-            .filter(|(path, seen)| is_news(path, seen))
-            .collect();
-        // The files were examined before; now their writers are known.
-        let are_known = news.is_empty() || self.writers.catch_up();
         let open_files = LazyCell::new(OpenFiles::list);
         for (path, seen) in news {
             let (spelled, stamp) = (spelled(path), seen.stat.stamp());

@@ -601,26 +601,28 @@ mod tests {
     #[test]
     fn half_a_file_is_not_reported_while_the_reports_of_writers_are_late() {
         let mut folder = Folder::new(Quiescence {
-            patience: Duration::from_secs(3600),
+            // Less than the first look waits for the cookie.
+            patience: Duration::from_millis(1900),
             ..Quiescence::default()
         });
         folder.settle("a");
         folder.shadow.open(None, None, true);
         let cookie = Arc::new(Cookie::silent());
-        cookie.lose();
         folder.writers.add_watcher(&cookie);
         let path = folder.root.join("a");
         let mut file = fs::File::create(&path).expect("a file");
-        file.write_all(b"n").expect("written");
+        file.write_all(b"half").expect("written");
         folder.settle("a");
-        assert_eq!(folder.look(&["a"]).changes, []);
-        file.write_all(b"ew\n").expect("written");
+        for _ in 0..2 {
+            assert_eq!(folder.look(&["a"]).changes, []);
+        }
+        file.write_all(b" whole\n").expect("written");
         drop((file, cookie));
         folder.writers.note_closed(&path);
         folder.settle("a");
         let looked = folder.look(&["a"]);
         let changes = folder.follow(looked);
-        folder.check(&changes, &[("a", "old\n", "new\n")]);
+        folder.check(&changes, &[("a", "old\n", "half whole\n")]);
     }
 
     #[test]
