@@ -345,6 +345,29 @@ fn a_write_goes_to_disk_if_its_buffer_is_wiped_out() {
 }
 
 #[test]
+fn a_write_to_a_new_file_that_the_user_saves_and_closes_before_keeps_their_lines() {
+    let mut w = World::ready();
+    let folders = Folders {
+        missing_is_empty: true,
+        ..w.session(S1).folders()
+    };
+    let workspace = &mut w.model.workspace;
+    workspace.open_session(S1, folders, &mut Effects::default());
+    reads(&mut w, "1", json!({}));
+    let buf = w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.holds(Part::Editor);
+    writes(&mut w, "2", F, "theirs\n");
+    types(&mut w, 0, 1, &["mine"]);
+    w.edits(|editor, disk, out| {
+        editor.saves(buf, disk, out);
+        editor.wipes(buf, out);
+    });
+    w.goes_on();
+    check_written(&w, "2");
+    assert_eq!(w.disk.get(F).as_deref(), Some("mine\ntheirs\n"));
+}
+
+#[test]
 fn a_file_opened_during_a_write_has_the_written_text() {
     let mut w = with_file("a\nb\n");
     w.holds(Part::Disk);

@@ -210,8 +210,12 @@ impl Write {
         let mut after = before.clone().unwrap_or_default();
         // A file that is gone is created anew; but what the user has rejected stays out. A file that
         // has taken the place of a rejected one is not what the agent has seen there.
-        let is_gone = before.is_none() && now.review.is_none_or(|file| !file.now.is_missing());
-        let is_other = before.is_some() && now.review.is_some_and(|file| file.now.is_missing());
+        // A review that a write has only begun may have what the user has saved since.
+        let is_out = now
+            .review
+            .is_some_and(|file| file.now.is_missing() && file.ledger.current().is_empty());
+        let is_gone = before.is_none() && !is_out;
+        let is_other = before.is_some() && is_out;
         let seen = now.seen(self.session, &real);
         let seen = seen.filter(|_| !is_gone && !is_other);
         let mut merged = merge(seen.unwrap_or(&after), &after, &theirs);
