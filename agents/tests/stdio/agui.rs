@@ -283,8 +283,13 @@ fn a_refusal_is_shown_with_what_to_do() {
 
 #[test]
 fn the_text_of_a_refusal_is_left_out_if_it_is_long_or_has_no_end() {
-    let of_length =
-        |length| refused("500 Internal Server Error", "text/plain", &"x".repeat(length));
+    let of_length = |length| {
+        refused(
+            "500 Internal Server Error",
+            "text/plain",
+            &"x".repeat(length),
+        )
+    };
     check_answer(of_length(64 << 10), &["(500 Internal Server Error): xxx"]);
     let bare = ["refused the prompt (500 Internal Server Error). Next:"];
     check_answer(of_length((64 << 10) + 1), &bare);
