@@ -436,6 +436,17 @@ fn a_file_that_git_has_checked_out_meanwhile_is_not_under_review() {
 }
 
 #[test]
+fn what_the_agent_commits_itself_after_a_checkout_is_under_review() {
+    let mut w = World::ready();
+    is_left_with(&mut w, OLD, NEW, Some(OLD));
+    assert_eq!(hunks(&w), 0);
+    w.prompts("change and commit it");
+    writes(&mut w, "1", NEW);
+    answers(&mut w, NEW, NEW, true, Turns::Running);
+    assert_eq!(hunks(&w), 2);
+}
+
+#[test]
 fn a_commit_between_two_neovims_accepts_what_it_has() {
     // Staged, or committed; an agent's commit in its turn accepts nothing.
     for (index, head, left) in [(NEW, OLD, 0), (NEW, NEW, 0), (OLD, OLD, 2)] {

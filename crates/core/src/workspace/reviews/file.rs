@@ -109,6 +109,8 @@ impl FileReview {
         self.now = self.origin.clone();
         self.from = None;
         self.away = None;
+        // A commit from now on may be the agent's own.
+        self.may_be_committed = false;
         self.ledger.begin();
     }
 
