@@ -275,6 +275,20 @@ pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
     api("nvim_win_set_cursor", (win, end))
 }
 
+/// Shows the end again in the windows that follow it. Of a window that gets narrower and is not
+/// current, Neovim keeps the first line.
+pub fn keep_ends() -> mlua::Result<()> {
+    let transcript = |chat: &Chat| chat.transcript;
+    let all: Vec<i32> = with(|chats| chats.by_session.values().map(transcript).collect());
+    let here = window::here()?;
+    for buf in all {
+        for win in following(buf)?.into_iter().filter(|win| *win != here) {
+            go_to_end(win, buf)?;
+        }
+    }
+    Ok(())
+}
+
 /// Replaces the highlights of lines, which Neovim draws again if they are visible.
 fn colour(chat: &Chat, start: usize, lines: &[Vec<Span>]) -> mlua::Result<()> {
     let marks = LineHighlights::of(lines.iter())?;

@@ -143,7 +143,8 @@ pub fn start() -> mlua::Result<()> {
     autocmd::on("window sizes", &["WinResized"], Scope::All, |_| {
         winbar::fit_all()?;
         super::input::fit_attached()?;
-        windows_resized()
+        windows_resized()?;
+        chat::keep_ends()
     })?;
     Ok(())
 }

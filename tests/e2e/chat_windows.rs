@@ -504,6 +504,26 @@ fn the_chat_resizes_with_the_screen() {
 }
 
 #[test]
+fn the_end_of_the_transcript_stays_in_sight_when_the_screen_gets_narrower() {
+    let text = "- some words of an answer that is wrapped on a narrow screen\n".repeat(15);
+    let nvim = talk::start(&[&json!({ "say": text }).to_string()]);
+    nvim.resize(160, 30);
+    nvim.wait("the new size", || nvim.screen().width == 160);
+    talk::talk(&nvim, "hi");
+    let is_at_end = "for _, win in ipairs(vim.api.nvim_list_wins()) do
+          if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-chat' then
+            return vim.fn.line('w$', win) == vim.fn.line('$', win)
+          end
+        end";
+    nvim.wait("the end", || nvim.lua(is_at_end, ()) == true);
+    nvim.resize(70, 30);
+    let width = || nvim.lua("return vim.fn.winwidth(0)", ());
+    nvim.wait("the new size", || width() == 35);
+    nvim.wait("the end again", || nvim.lua(is_at_end, ()) == true);
+    nvim.quit();
+}
+
+#[test]
 fn a_width_set_by_the_user_stays_unless_the_screen_is_too_small() {
     let nvim = talk::start(&[r#"{"say":"hello"}"#]);
     nvim.resize(160, 40);
