@@ -117,9 +117,9 @@ impl Conversation {
             }
             None if count > 0 => drop(attached.take()),
             _ => {
-                let text = match count {
-                    0 => "Nothing is attached.".to_owned(),
-                    _ => format!("There is no such attachment: there are {count}."),
+                let text = match which {
+                    Some(index) if count > 0 => format!("There is no attachment {}.", index + 1),
+                    _ => "Nothing is attached.".to_owned(),
                 };
                 fx.push(notify(Level::Info, text));
             }

@@ -136,7 +136,7 @@ fn attachments_can_be_removed() {
     assert_eq!(labels(&w), ["a", "c"]);
     w.skip();
     detach(&mut w, Some(7));
-    w.saw(&["Info: There is no such attachment: there are 2."]);
+    w.saw(&["Info: There is no attachment 8."]);
     detach(&mut w, None);
     assert_eq!(labels(&w), [""; 0]);
     detach(&mut w, None);
