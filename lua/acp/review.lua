@@ -58,7 +58,7 @@ function M.reject(scope)
   require("acp.native").load().reject(scope)
 end
 
---- Takes the last decision back: its hunks are to be reviewed again.
+--- Undoes the last decision: its hunks are to be reviewed again.
 function M.undo()
   require("acp.native").load().undo_decision()
 end

@@ -66,12 +66,12 @@ fn the_keys_are_shown_on_demand() {
     nvim.cmd("Acp review");
     nvim.wait_text("Review · 3 files");
     nvim.keys("?");
-    nvim.wait_text("Takes the last decision back");
+    nvim.wait_text("Undoes the last decision");
     // The preview also appears while the list does not have the focus.
     nvim.wait_text("+ TWO");
     check!(nvim);
     nvim.keys("q");
-    nvim.wait("the keys to go", || !nvim.screen().has("Takes the last"));
+    nvim.wait("the keys to go", || !nvim.screen().has("Undoes the last"));
     assert_eq!(nvim.lua("return vim.bo.filetype", ()), "acp-review");
     nvim.quit();
 }
