@@ -137,8 +137,7 @@ fn the_preview_shows_the_line_under_the_cursor() {
     );
     let item = w.editor.list.items[4].as_ref().map(|item| item.key);
     lists(&mut w, ListEvent::At { item });
-    let made =
-        "The agent has made this file: rejecting all of it deletes it, unless you have edited it.";
+    let made = "The agent created this file; a reject deletes it, unless you edited it.";
     assert_eq!(preview(&w), [made, "+ ", "+   text"]);
 }
 

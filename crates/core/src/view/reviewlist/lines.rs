@@ -85,22 +85,18 @@ pub(crate) fn in_short(whole: &Whole) -> String {
 /// Returns a change of a file as a whole, as a sentence.
 pub(crate) fn in_full(whole: &Whole) -> String {
     match whole {
-        Whole::Created => "The agent has made this file: rejecting all of it deletes it, unless you have edited it.".into(),
-        Whole::Deleted => "The agent has deleted this file: rejecting that brings it back.".into(),
-        Whole::Moved(from) => format!("The agent has moved this file from {}.", from.display()),
-        Whole::Mode(..) => format!(
-            "The agent has changed its permissions: {}.",
-            in_short(whole)
-        ),
-        Whole::Format(what) => format!("The agent has changed how it is written: {what}."),
+        Whole::Created => {
+            "The agent created this file; a reject deletes it, unless you edited it.".into()
+        }
+        Whole::Deleted => "The agent deleted this file; a reject brings it back.".into(),
+        Whole::Moved(from) => format!("The agent moved this file from {}.", from.display()),
+        Whole::Mode(..) => format!("The agent changed the permissions: {}.", in_short(whole)),
+        Whole::Format(what) => format!("The agent changed the format: {what}."),
         Whole::Binary { kept: true } => {
-            "The agent has changed this binary file; rejecting brings the old content \
-             back."
-                .into()
+            "The agent changed this binary file; a reject brings the old content back.".into()
         }
         Whole::Binary { kept: false } => {
-            "The agent has changed this binary file; its old content was not kept."
-                .into()
+            "The agent changed this binary file; its old content was not kept.".into()
         }
         Whole::Link => "A symbolic link was made, changed or replaced here.".into(),
     }
