@@ -287,7 +287,7 @@ pub fn writing_hint(can_steer: bool) -> String {
     let mut hints = Vec::new();
     let sends: &[_] = match can_steer {
         true => &[
-            ("send_insert", "sends, also into a turn"),
+            ("send_insert", "sends, even mid-turn"),
             ("queue", "queues"),
         ],
         false => &[("send_insert", "sends or queues")],

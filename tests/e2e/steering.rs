@@ -74,7 +74,7 @@ fn words_sent_while_the_agent_works_reach_its_turn() {
         json!({ "end": "three" }),
     ]);
     nvim.keys("i");
-    nvim.wait_text("<CR> sends, also into a turn · <C-q> queues");
+    nvim.wait_text("<CR> sends, even mid-turn · <C-q> queues");
     // A key that does not fit is left out as a whole.
     assert!(!nvim.screen().has("queues ·"));
     nvim.keys("two<CR>");
