@@ -468,7 +468,7 @@ fn a_conflict_with_changes_of_others_on_disk_is_offered() {
     w.disk.put(F, "a\nothers\nc\nd\n");
     w.skip();
     writes(&mut w, "1", F, "a\nothers\nc\nD\n");
-    assert!(w.was_told("Warn: /p/f was changed on disk in lines that you have changed"));
+    assert!(w.was_told("Warn: /p/f: lines you changed also changed on disk"));
     assert_eq!(w.buffer(F), "a\nmine\nc\nD\n");
     let buf = w.buf(F);
     let offered = w.editor.hunks[&buf].iter().find(|hunk| hunk.conflict);

@@ -510,7 +510,7 @@ fn lines_changed_by_both_become_a_conflict() {
     types(&mut w, 2, 1, &["mine"]);
     shell(&mut w, |disk| disk.put(F, "A\nb\nC\n"));
     assert_eq!(w.buffer(F), "A\nb\nmine\n");
-    assert!(w.was_told("changed on disk in lines that you have changed: yours stay"));
+    assert!(w.was_told("/p/f: lines you changed also changed on disk"));
     let buf = w.buf(F);
     assert!(w.editor.hunks[&buf].iter().any(|hunk| hunk.conflict));
     accept_at(&mut w, 2);
@@ -602,7 +602,7 @@ fn a_line_among_the_agents_lines_of_a_conflict_is_kept_when_their_turn_is_undone
 
 #[test]
 fn the_user_is_told_once_that_a_file_has_conflicts() {
-    let told = "changed on disk in lines that you have changed";
+    let told = "lines you changed also changed on disk";
     let mut w = running(Place::Buffer, Some("a\nb\nc\n"));
     types(&mut w, 0, 1, &["mine"]);
     types(&mut w, 2, 1, &["mine"]);

@@ -115,7 +115,7 @@ fn lines_that_both_changed_are_the_users_and_the_agents_are_offered() {
     saves(&mut w);
     check(&w, "A\nb\nc\nmine\n");
     check_offers(&w, &[(3, "mine", "D")]);
-    assert!(w.was_told("/p/f was changed on disk in lines that you have changed"));
+    assert!(w.was_told("/p/f: lines you changed also changed on disk"));
     w.goes_on();
     accept_at(&mut w, 3);
     check(&w, "A\nb\nc\nD\n");

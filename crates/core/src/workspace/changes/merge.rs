@@ -215,8 +215,8 @@ impl Workspace {
                      `:Acp review` shows the deletion."
                 ),
                 false => format!(
-                    "{path} was changed on disk in lines that you have changed: yours stay, and \
-                     `:Acp review` shows both."
+                    "{path}: lines you changed also changed on disk; yours stay, `:Acp review` \
+                     shows both."
                 ),
             };
             fx.push(notify(Level::Warn, text));
