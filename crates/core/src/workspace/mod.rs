@@ -128,14 +128,14 @@ impl Workspace {
             None => return,
             Some(path) if files.len() == 1 => (
                 format!("{} has", path.display()),
-                "`:write` saves the reject",
+                "`:write` saves them with the reject",
             ),
             Some(_) => (
                 format!("{} have", plural(files.len(), "file")),
-                "`:wall` saves the rejects",
+                "`:wall` saves them with the rejects",
             ),
         };
-        let text = format!("{files} other unsaved changes: {saves}, too.");
+        let text = format!("{files} other unsaved changes; {saves}.");
         fx.push(notify(Level::Info, text));
     }
 
