@@ -167,10 +167,11 @@ impl Model {
         }
         let (files, hunks) = self.workspace.reviews().counts(key);
         if files > 0 {
-            let mut text = plural(hunks, "hunk");
-            if files > 1 || hunks == 0 {
-                text.push_str(&format!(" in {}", plural(files, "file")));
-            }
+            let text = match (files, hunks) {
+                (_, 0) => plural(files, "changed file"),
+                (1, _) => plural(hunks, "hunk"),
+                _ => format!("{} in {}", plural(hunks, "hunk"), plural(files, "file")),
+            };
             title.push((text.into(), "AcpSign"));
         }
         if let Some(mode) = session.options().of(Purpose::Mode) {

@@ -31,6 +31,19 @@ fn mode(w: &World) -> Option<u32> {
 }
 
 #[test]
+fn a_change_without_hunks_is_counted_as_a_file() {
+    let mut w = running(Place::Disk, Some("a\n"));
+    shell(&mut w, |disk| disk.moves(F, G));
+    check_whole(&w, G, &[Whole::Moved(F.into())]);
+    w.ends_turn("end_turn");
+    assert_eq!(w.editor.titles[&S1], "bot · idle · 1 changed file");
+    let opened = ListEvent::Opened { cwd: "/p".into() };
+    w.happens(Event::View(ViewEvent::List(opened)));
+    let title: Vec<&str> = w.editor.list.title.iter().map(|part| &*part.0).collect();
+    assert_eq!(title, ["Review", "1 file"]);
+}
+
+#[test]
 fn a_created_file_is_deleted_by_reject_and_kept_by_accept() {
     for place in PLACES {
         let made = || {

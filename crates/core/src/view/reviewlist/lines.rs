@@ -28,6 +28,8 @@ impl Counts {
         let mut title = vec![("Review".into(), "AcpTitle")];
         if self.files > 0 {
             title.push((plural(self.files, "file").into(), "AcpDim"));
+        }
+        if self.hunks > 0 {
             title.push((plural(self.hunks, "hunk").into(), "AcpSign"));
         }
         if self.proposed > 0 {
