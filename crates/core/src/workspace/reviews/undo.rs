@@ -231,15 +231,18 @@ impl Workspace {
             let (added, removed) = counts(review.ledger.current(), &plan.after);
             let is_deleted = plan.whole.as_ref().is_some_and(FileState::is_missing);
             let is_back = review.now.is_missing() && plan.whole.is_some() && !is_deleted;
+            let lines_changed = match added + removed {
+                0 => String::new(),
+                _ => format!("  +{added} -{removed}"),
+            };
             let mut text = match (is_deleted, is_back, &plan.to) {
                 (true, ..) => format!(" delete      {name}"),
                 (_, true, _) => format!(" bring back  {name}  +{added}"),
                 (.., Some(to)) => {
                     let to = self.name_in(turn, to);
-                    format!(" move        {name} back to {to}  +{added} -{removed}")
+                    format!(" move        {name} back to {to}{lines_changed}")
                 }
-                _ if added + removed == 0 => format!(" restore     {name}"),
-                _ => format!(" restore     {name}  +{added} -{removed}"),
+                _ => format!(" restore     {name}{lines_changed}"),
             };
             if let Some(whole) = &plan.whole
                 && !is_deleted
