@@ -91,7 +91,7 @@ fn place(structured: &Value) -> String {
     let name = structured.get("name").and_then(Value::as_str);
     let line = structured.pointer("/cursor/line").and_then(Value::as_u64);
     match (name, line) {
-        (Some(name), Some(line)) => format!("Your cursor is in `{name}`, in line {line}."),
+        (Some(name), Some(line)) => format!("Your cursor is in `{name}`, on line {line}."),
         _ => "No window shows a file, so there is no cursor to speak of.".to_owned(),
     }
 }
@@ -104,7 +104,7 @@ mod tests {
     fn the_place_of_the_cursor_is_said() {
         assert_eq!(
             place(&json!({"name": "a.txt", "cursor": {"line": 3, "column": 1}})),
-            "Your cursor is in `a.txt`, in line 3."
+            "Your cursor is in `a.txt`, on line 3."
         );
         assert!(place(&json!({"note": "none"})).starts_with("No window shows a file"));
     }

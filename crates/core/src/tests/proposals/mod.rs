@@ -187,7 +187,7 @@ fn an_ambiguous_diff_is_shown_at_the_calls_location() {
     assert_eq!(drawn(&w, F), ["4+1 proposed 1/1: y"]);
     assert_eq!(
         question(&w)[1],
-        "Fits 3 places in f: the one in line 5 is shown."
+        "Fits 3 places in f: the one on line 5 is shown."
     );
 }
 

@@ -308,7 +308,7 @@ impl FileProposal {
             };
             if found.places > 1 {
                 notes.push(Note::Hint(format!(
-                    "Fits {} places in {name}: the one in line {} is shown.",
+                    "Fits {} places in {name}: the one on line {} is shown.",
                     found.places,
                     moved(found.row, &back) + 1
                 )));
