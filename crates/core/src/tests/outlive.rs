@@ -196,7 +196,7 @@ fn a_kept_review_continues() {
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
         w.goes_on();
         assert_eq!(w.model.workspace.reviews().counts(S1), (3, 4));
-        assert!(w.chat().contains("3 files have undecided changes"));
+        assert!(w.chat().contains("3 files with undecided changes"));
         let action = ReviewAction::Reject;
         let scope = Scope::All;
         w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
@@ -524,7 +524,7 @@ fn the_files_with_something_left_are_announced() {
     let mut w = World::ready();
     is_left_with(&mut w, OLD, NEW, Some("A\nb\nc\nd\ne\n"));
     assert_eq!(hunks(&w), 1);
-    assert!(w.chat().contains("1 file has undecided changes"));
+    assert!(w.chat().contains("1 file with undecided changes"));
 }
 
 /// Ends this Neovim with its unsaved lines; returns the next one, which reads the stored reviews.

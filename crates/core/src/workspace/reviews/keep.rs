@@ -236,10 +236,8 @@ impl Workspace {
             let pending = returning.restored.iter().filter(is_pending).count();
             if pending > 0 {
                 let count = plural(pending, "file");
-                let verb = if pending == 1 { "has" } else { "have" };
-                let text = format!(
-                    "{count} {verb} undecided changes from earlier: `:Acp review` lists them."
-                );
+                let text =
+                    format!("`:Acp review` lists {count} with undecided changes from earlier.");
                 fx.notice(session, Level::Info, text);
             }
         }
