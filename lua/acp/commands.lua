@@ -54,7 +54,7 @@ local function log()
   if not vim.uv.fs_stat(path) then
     usage(("there is no log yet; it will be created at %s."):format(path))
   end
-  vim.cmd.tabedit(vim.fn.fnameescape(path))
+  vim.cmd("tabedit + " .. vim.fn.fnameescape(path))
 end
 
 --- Shows a terminal: the one with this number, the only one, or one chosen from a list.
