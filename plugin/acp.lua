@@ -59,3 +59,17 @@ for _, mode in ipairs({ "n", "x", "i", "t" }) do
   map(mode, "<Plug>(acp-permission)", ask, { desc = "Go to the permission request" })
   map(mode, "<Plug>(acp-cancel)", "<Cmd>Acp cancel<CR>", { desc = "Cancel the agent's turn" })
 end
+
+-- A session file brings back the windows of a chat, but not the chat.
+vim.api.nvim_create_autocmd("SessionLoadPost", {
+  pattern = "acp://*",
+  desc = "Remove the empty windows of chats",
+  callback = function(event)
+    vim.schedule(function()
+      local is_there = vim.api.nvim_buf_is_valid(event.buf)
+      if is_there and vim.bo[event.buf].buftype == "" and not vim.bo[event.buf].modified then
+        vim.api.nvim_buf_delete(event.buf, {})
+      end
+    end)
+  end,
+})

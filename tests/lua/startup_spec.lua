@@ -48,6 +48,16 @@ return function(test)
     )
   end)
 
+  test("a session file leaves no empty windows of a chat", function()
+    check(
+      "",
+      [[vim.cmd("vsplit acp://tutor/1") vim.cmd("doautoall SessionLoadPost")
+        vim.wait(5000, function() return #vim.api.nvim_list_wins() == 1 end)
+        return { #vim.api.nvim_list_wins(), vim.fn.bufexists("acp://tutor/1") }]],
+      "{ 1, 0 }"
+    )
+  end)
+
   test("an old Neovim gets one sentence on first use", function()
     local old = [[
       local has = vim.fn.has
