@@ -84,13 +84,25 @@ pub fn is_over_code() -> mlua::Result<bool> {
         return Ok(true);
     }
     for name in ["AcpAdd", "AcpDelete"] {
-        let opts = nvim::table([("name", nvim::value(name)), ("link", nvim::value(false))])?;
-        let group: Table = api("nvim_get_hl", (0, opts))?;
+        let group = definition(name)?;
         if group.get::<Option<bool>>("reverse")?.unwrap_or_default() {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Returns whether the colours of lines that a proposal removes go before those of code in them:
+/// without a background of their own, they would not be seen.
+pub fn is_removal_over_code() -> mlua::Result<bool> {
+    let background: Option<i64> = definition("AcpProposedDelete")?.get("bg")?;
+    Ok(background.is_none() || is_over_code()?)
+}
+
+/// Returns the definition of a highlight group, or of the one it links to.
+fn definition(name: &str) -> mlua::Result<Table> {
+    let opts = nvim::table([("name", nvim::value(name)), ("link", nvim::value(false))])?;
+    api("nvim_get_hl", (0, opts))
 }
 
 /// Returns whether a window shows a transcript: this provider draws no other windows. Reports the

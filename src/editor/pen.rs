@@ -29,10 +29,24 @@ pub struct Style {
     wrap: bool,
     /// The colours of a change go before those of code.
     is_over: bool,
+    /// So do those of lines that a proposal removes.
+    is_removal_over: bool,
     hint: String,
 }
 
 impl Style {
+    /// Returns the priority of a hunk's lines: above or below that of code in them.
+    fn priority(&self, hunk: &HunkView) -> i64 {
+        let is_over = match hunk.proposed {
+            Some(_) => self.is_removal_over,
+            None => self.is_over,
+        };
+        match is_over {
+            true => decor::OVER_CODE,
+            false => 90,
+        }
+    }
+
     /// Returns the look of the hunks in a buffer now.
     pub fn of(buf: i32) -> mlua::Result<Self> {
         let (signs, virtual_lines, word_diff) =
@@ -49,6 +63,7 @@ impl Style {
             padded,
             wrap,
             is_over: decor::is_over_code()?,
+            is_removal_over: decor::is_removal_over_code()?,
             hint: super::keys::review_hint(),
         })
     }
@@ -282,10 +297,7 @@ impl Pen {
             ("end_col", nvim::value(0)),
             ("hl_group", nvim::value(group)),
             ("hl_eol", Value::Boolean(true)),
-            (
-                "priority",
-                nvim::value(if style.is_over { decor::OVER_CODE } else { 90 }),
-            ),
+            ("priority", nvim::value(style.priority(hunk))),
             ("strict", Value::Boolean(false)),
         ])?;
         self.mark(self.row, 0, opts)
@@ -320,14 +332,7 @@ impl Pen {
                 ("end_row", nvim::value(*row)),
                 ("end_col", nvim::value(columns.end)),
                 ("hl_group", nvim::value(group)),
-                (
-                    "priority",
-                    nvim::value(if style.is_over {
-                        decor::OVER_CODE + 1
-                    } else {
-                        95
-                    }),
-                ),
+                ("priority", nvim::value(style.priority(hunk) + 1)),
                 ("strict", Value::Boolean(false)),
             ])?;
             self.mark(*row, columns.start as usize, opts)?;

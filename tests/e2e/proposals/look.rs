@@ -73,6 +73,26 @@ fn changed_words_are_marked_on_both_sides() {
 }
 
 #[test]
+fn lines_to_be_removed_have_their_colour_also_in_their_code() {
+    let nvim = alone(OLD, &[diff("a.txt", Some("two\n"), "TWO\n")]);
+    let code = "local space = vim.api.nvim_create_namespace('code')
+        vim.api.nvim_buf_set_extmark(0, space, 1, 0,
+          { end_col = 3, hl_group = 'String', priority = 125 })";
+    nvim.lua(code, ());
+    // The default colours give removed lines no background.
+    nvim.keys(":set termguicolors<CR>");
+    nvim.wait("the colour of the removal", || {
+        let groups = nvim.drawn().groups_of("two");
+        let is_last = |all: &String| {
+            let last = all.rsplit('+').next();
+            last.is_some_and(|last| last.starts_with("Diff"))
+        };
+        !groups.is_empty() && groups.iter().all(is_last)
+    });
+    nvim.quit();
+}
+
+#[test]
 fn lines_added_at_the_start_and_at_the_end_are_visible() {
     let nvim = alone(
         OLD,
