@@ -67,14 +67,14 @@ fn a_mode_is_chosen_by_key_by_name_and_from_a_list() {
     wait_bar(&nvim, "idle · Ask · Big One");
     nvim.keys("<S-Tab>");
     wait_bar(&nvim, "idle · Plan · Big One");
-    talk::wait_said(&nvim, "The mode is \"Plan\" now.");
+    talk::wait_said(&nvim, "The mode is now \"Plan\".");
     assert_eq!(talk::status(&nvim)["mode"], "plan");
     nvim.keys("<Esc>:Acp mode yo<Tab><CR>");
-    talk::wait_said(&nvim, "The mode is \"YOLO\" now.");
+    talk::wait_said(&nvim, "The mode is now \"YOLO\".");
     nvim.keys("i<S-Tab>");
     wait_bar(&nvim, "idle · Ask · Big One");
     assert_eq!(nvim.mode(), "i");
-    talk::wait_said(&nvim, "The mode is \"Ask\" now.");
+    talk::wait_said(&nvim, "The mode is now \"Ask\".");
     nvim.keys("<Esc>:Acp mode<CR>");
     nvim.wait_text("2:   Plan — Reads, and writes nothing.");
     nvim.wait_text("1: ● Ask");

@@ -99,13 +99,13 @@ fn a_mode_is_shown_at_once_and_confirmed_by_the_agent() {
     assert_eq!(w.chat(), "");
     w.answers(A1, "session/set_mode", Ok(json!({})));
     w.saw(&["a1 <- session/set_mode \"plan\"", "options of 1: mode"]);
-    assert_eq!(w.chat(), "The mode is \"Plan\" now.");
+    assert_eq!(w.chat(), "The mode is now \"Plan\".");
     // Some agents also send an update; it changes nothing.
     w.updates(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "plan" }));
     w.saw(&[]);
     wants_mode(&mut w, "plan");
     w.saw(&[]);
-    assert_eq!(w.chat(), "The mode is \"Plan\" now.");
+    assert_eq!(w.chat(), "The mode is now \"Plan\".");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn cycling_past_a_mode_does_not_request_it() {
     w.time_passes();
     w.saw(&["options of 1: mode", "a1 <- session/set_mode \"plan\""]);
     w.answers(A1, "session/set_mode", Ok(json!(null)));
-    assert_eq!(w.chat(), "The mode is \"Plan\" now.");
+    assert_eq!(w.chat(), "The mode is now \"Plan\".");
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn an_option_takes_the_answers_value_or_the_requested_one() {
         "options of 1: effort web",
     ]);
     assert_eq!(shown(&w), "model=small");
-    assert_eq!(w.chat(), "The model is \"small\" now.");
+    assert_eq!(w.chat(), "The model is now \"small\".");
 }
 
 #[test]
@@ -450,7 +450,7 @@ fn the_configs_values_are_set_one_by_one_before_the_first_prompt() {
     w.saw(&["turn of 1 started", "a1 <- session/prompt s1: hi"]);
     w.ends_turn("end_turn");
     // The window bar shows them; the transcript has nothing to add.
-    assert!(!w.chat().contains(" now."), "{}", w.chat());
+    assert!(!w.chat().contains(" is now "), "{}", w.chat());
 }
 
 #[test]

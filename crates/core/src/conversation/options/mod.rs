@@ -417,7 +417,7 @@ impl Options {
         let (name, value) = (option.name.to_lowercase(), option.shown());
         (!is_first || is_users).then(|| Line {
             text: match is_users {
-                true => format!("The {name} is \"{value}\" now."),
+                true => format!("The {name} is now \"{value}\"."),
                 false => format!("The agent has changed the {name} to \"{value}\"."),
             },
             is_users,
