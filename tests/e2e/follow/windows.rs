@@ -57,7 +57,7 @@ fn a_buffer_with_unsaved_changes_is_not_left_without_hidden() {
     follow(&nvim, "on");
     files::prompt(&nvim);
     wait_shown(&nvim, &["a.txt:2", "b.txt:40"]);
-    assert_eq!(nvim.messages(), "acp.nvim: A window follows the agent now.");
+    assert_eq!(nvim.messages(), "acp.nvim: A window now follows the agent.");
     nvim.quit();
 }
 

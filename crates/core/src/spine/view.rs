@@ -505,9 +505,9 @@ impl Follow {
     /// Returns the message for a switch to this mode.
     pub(crate) fn told(self) -> &'static str {
         match self {
-            Follow::Off => "No window follows the agent now.",
-            Follow::On => "A window follows the agent now.",
-            Follow::Edits => "A window follows the agent's edits now.",
+            Follow::Off => "No window follows the agent anymore.",
+            Follow::On => "A window now follows the agent.",
+            Follow::Edits => "A window now follows the agent's edits.",
         }
     }
 

@@ -155,10 +155,10 @@ fn the_mode_is_announced_and_starts_as_configured() {
         w.happens(Event::View(ViewEvent::Follow { session, to }));
     };
     toggle(&mut w);
-    w.saw(&["Info: A window follows the agent now."]);
+    w.saw(&["Info: A window now follows the agent."]);
     assert!(w.editor.titles[&S1].contains("following"));
     toggle(&mut w);
-    w.saw(&["Info: No window follows the agent now."]);
+    w.saw(&["Info: No window follows the agent anymore."]);
     assert!(!w.editor.titles[&S1].contains("following"));
     let limits = w.model.conversation.limits();
     w.happens(Event::Configure {
@@ -181,7 +181,7 @@ fn the_mode_is_announced_and_starts_as_configured() {
     assert_eq!((mode(&w, 1), mode(&w, 2)), (Follow::Off, Follow::Edits));
     // Configured to follow edits, the toggle turns that on.
     toggle(&mut w);
-    w.saw(&["Info: A window follows the agent's edits now."]);
+    w.saw(&["Info: A window now follows the agent's edits."]);
 }
 
 #[derive(Debug, Clone)]
