@@ -157,7 +157,7 @@ fn an_interrupted_choice_chooses_nothing_and_shows_no_error() {
     let nvim = crate::talk::project(&[]).start();
     crate::talk::open(&nvim);
     nvim.keys("<Esc>:Acp tools<CR>");
-    nvim.wait_text("Tools for agents");
+    nvim.wait_text("Choose a tool");
     nvim.keys("<C-c>");
     nvim.wait("the end of the list", || nvim.mode() == "n");
     let messages = nvim.messages();

@@ -297,7 +297,7 @@ return function(test)
     require("acp").tool(spec({ name = "run_tests" }))
     local shown, text = run("Acp tools", 1)
     same({
-      "Tools for agents: one is switched on or off",
+      "Choose a tool to switch on or off",
       "● buffers    allow   built-in  Open buffers",
       "● run_tests  ask     own",
     }, shown)

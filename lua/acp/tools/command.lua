@@ -52,7 +52,7 @@ local function pick()
   local is_off = not require("acp.config").get().tools.enabled
   require("acp.select")(list, {
     prompt = is_off and "Tools for agents (all off: `tools.enabled`)"
-      or "Tools for agents: one is switched on or off",
+      or "Choose a tool to switch on or off",
     kind = "acp-tool",
     ---@param tool acp.ToolInfo
     format_item = function(tool)
