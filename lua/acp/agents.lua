@@ -94,8 +94,7 @@ end
 function M.require(name)
   local found = M.get(name)
   if not found then
-    local text = "acp.nvim: there is no agent %q: the configuration has %s."
-    error(text:format(name, table.concat(M.names(), ", ")), 0)
+    error(("acp.nvim: there is no agent %q; `:Acp agents` lists them all."):format(name), 0)
   elseif not found.path then
     error("acp.nvim: " .. M.missing(found) .. ".", 0)
   end

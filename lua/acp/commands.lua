@@ -231,7 +231,7 @@ local subcommands = {
     end,
   },
   undo = {
-    about = "takes your last decision about hunks back",
+    about = "takes back your last decision about hunks",
     nargs = 0,
     run = function()
       require("acp").review.undo()
@@ -246,7 +246,7 @@ local subcommands = {
     end,
   },
   follow = {
-    about = "shows the agent's place in a window",
+    about = "makes a window follow the agent",
     complete = first_word(function()
       return { "edits", "off", "on" }
     end),
@@ -452,8 +452,7 @@ function M.run(command)
     local name, bang, rest = command.args:match("^([^%s!]+)(!?)%s*(.-)%s*$")
     local subcommand = subcommands[name]
     if not subcommand then
-      local all = table.concat(names(), ", ")
-      usage(("unknown subcommand `:Acp %s`; use one of %s."):format(name or command.args, all))
+      usage(("unknown subcommand `:Acp %s`; `:Acp` lists them all."):format(name or command.args))
     elseif bang == "!" and not subcommand.bang then
       usage(("`:Acp %s` takes no `!`."):format(name))
     elseif rest ~= "" and subcommand.nargs == 0 then
