@@ -174,9 +174,10 @@ pub fn set_attached(key: SessionKey, labels: Vec<OneLine>) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Fits the attachments of all chats to their windows.
-pub fn fit_attached() -> mlua::Result<()> {
+/// Fits the hints and the attachments of all chats to their windows.
+pub fn fit_all() -> mlua::Result<()> {
     for (key, chat) in chats::all() {
+        update_hint(key)?;
         if !chat.attached.is_empty() {
             set_attached(key, chat.attached)?;
         }
@@ -231,8 +232,9 @@ fn placeholder(buf: i32, key: SessionKey) -> mlua::Result<()> {
     draw_hint(buf, key, false)
 }
 
-/// Updates the hint: a window follows the session's agent now, or no longer.
-pub fn follow_changed(key: SessionKey) -> mlua::Result<()> {
+/// Updates the hint: its window has another width, or a window follows the session's agent now, or no
+/// longer.
+pub fn update_hint(key: SessionKey) -> mlua::Result<()> {
     match chats::get(key) {
         Some(chat) if buffer::is_loaded(chat.input)? => {
             let is_writing = buffer::here()? == chat.input && user::is_inserting()?;

@@ -142,7 +142,7 @@ pub fn start() -> mlua::Result<()> {
     })?;
     autocmd::on("window sizes", &["WinResized"], Scope::All, |_| {
         winbar::fit_all()?;
-        super::input::fit_attached()?;
+        super::input::fit_all()?;
         windows_resized()?;
         chat::keep_ends()
     })?;

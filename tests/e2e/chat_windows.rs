@@ -563,6 +563,11 @@ fn an_empty_input_shows_the_next_keys() {
     nvim.wait("the hint to go", || !nvim.screen().has("sends"));
     nvim.keys("<CR>");
     nvim.wait_text("<CR> sends or queues · <S-CR> new line");
+    // A key that does not fit is left out as a whole, also once the window gets narrower.
+    nvim.resize(60, 30);
+    nvim.wait("the shorter hint", || {
+        nvim.screen().has("<CR> sends or queues") && !nvim.screen().has("queues ·")
+    });
     nvim.keys("<Esc>");
     nvim.wait_text("Press i to write a prompt");
     nvim.quit();

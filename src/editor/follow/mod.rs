@@ -95,7 +95,7 @@ pub fn show(key: SessionKey, view: FollowView) -> mlua::Result<()> {
     user::watch()?;
     attend(key)?;
     match is_new {
-        true => input::follow_changed(key),
+        true => input::update_hint(key),
         false => Ok(()),
     }
 }
