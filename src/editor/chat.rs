@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
-use super::chats::{Chat, change, get, with};
+use super::chats::{Chat, all, change, get, with};
 use super::kit::autocmd::{self, Scope};
 use super::kit::window::{self, rows_of};
 use super::kit::{buffer, user};
@@ -278,10 +278,9 @@ pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
 /// Shows the end again in the windows that follow it. Of a window that gets narrower and is not
 /// current, Neovim keeps the first line.
 pub fn keep_ends() -> mlua::Result<()> {
-    let transcript = |chat: &Chat| chat.transcript;
-    let all: Vec<i32> = with(|chats| chats.by_session.values().map(transcript).collect());
     let here = window::here()?;
-    for buf in all {
+    for (_, chat) in all() {
+        let buf = chat.transcript;
         for win in following(buf)?.into_iter().filter(|win| *win != here) {
             go_to_end(win, buf)?;
         }
