@@ -1,7 +1,7 @@
 //! The effects of accept, reject, undo and redo on a review, case by case.
 
 use super::tests::Do::*;
-use super::tests::{check, edit, holds, lines, text};
+use super::tests::{Do, check, edit, holds, lines, text};
 use super::*;
 
 #[test]
@@ -286,6 +286,27 @@ fn undo_of_an_accepted_conflict_offers_it_again() {
         ],
         ("a u c", "a u c", &["-u +u ?X @1"]),
     );
+}
+
+#[test]
+fn an_undo_of_the_users_edit_decides_about_no_conflict_that_came_after_it() {
+    let undone = |theirs, more: Vec<Do>| {
+        let edits = [edit(1, 1, "u"), edit(1, 1, "b")].map(User);
+        let [user, undo] = edits;
+        let story = [user, Offer(1..2, theirs), undo].into_iter();
+        story.chain(more).collect()
+    };
+    let open = ("a b c", "a b c", &["-b +b ?X @1"] as &[_]);
+    check("a b c", undone("X", vec![]), open);
+    let redone = User(edit(1, 1, "u"));
+    let story = undone("X", vec![redone]);
+    check("a b c", story, ("a u c", "a u c", &["-u +u ?X @1"]));
+    let story = undone("X", vec![Accept(Which::Row(1)), User(edit(1, 1, "b"))]);
+    check("a b c", story, open);
+    let story = undone("X", vec![Reject(Which::All)]);
+    check("a b c", story, ("a b c", "a b c", &[]));
+    // The agent has the same lines.
+    check("a b c", undone("b", vec![]), ("a b c", "a b c", &[]));
 }
 
 #[test]

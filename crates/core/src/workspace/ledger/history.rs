@@ -28,6 +28,8 @@ pub(super) struct Version {
     pub track: Track,
     pub offers: Vec<Offer>,
     pub alone: Alone,
+    /// How many states were remembered up to this one.
+    pub number: u64,
 }
 
 /// The cause of a state.

@@ -73,6 +73,8 @@ pub struct Review {
     under: Option<Under>,
     /// Bytes added since the history last remembered a state.
     bytes: usize,
+    /// The number of the last state that the history has remembered.
+    number: u64,
 }
 
 impl Review {
@@ -89,6 +91,7 @@ impl Review {
             others_since: None,
             under: None,
             bytes: 0,
+            number: 0,
         };
         review.settle(Cause::Whole);
         review
@@ -224,17 +227,21 @@ impl Review {
     }
 
     /// Restores the state of the present content, if that is remembered, else remembers it; returns
-    /// whether it was.
+    /// whether it was. Offers since then stay, because an undo does not decide about them.
     fn recall_or_settle(&mut self, step: Cause) -> bool {
         let Some(state) = self.history.recall(&self.track.current, self.mark) else {
             self.settle(step);
             return false;
         };
+        let mut since = std::mem::replace(&mut self.offers, state.offers);
+        since.retain(|offer| offer.since > state.number);
         self.track = state.track;
-        self.offers = state.offers;
         self.alone = state.alone;
         self.bytes = 0;
         self.show();
+        for offer in since {
+            self.add_offer(offer);
+        }
         self.agent_ends();
         true
     }
@@ -281,12 +288,12 @@ impl Review {
     ///
     /// Accepting the resulting hunk takes the agent's text, rejecting it keeps the user's.
     pub fn offer(&mut self, conflict: Conflict) {
-        self.add_offer(conflict, false);
+        self.add_conflict(conflict, false);
     }
 
     /// Adds a conflict as [`Review::offer`] does, for a file that is gone.
     pub fn offer_deletion(&mut self, conflict: Conflict) {
-        self.add_offer(conflict, true);
+        self.add_conflict(conflict, true);
     }
 
     /// Returns the offers.
@@ -314,21 +321,22 @@ impl Review {
         }
     }
 
-    fn add_offer(&mut self, conflict: Conflict, is_deletion: bool) {
+    fn add_conflict(&mut self, conflict: Conflict, is_deletion: bool) {
         let len = self.track.current.len();
         let end = conflict.rows.end.min(len);
-        let rows = conflict.rows.start.min(end)..end;
-        if self.track.current.to_lines(rows.clone()) == conflict.theirs {
-            return;
-        }
-        let theirs = conflict.theirs.into();
-        let offer = Offer {
-            rows,
-            theirs,
+        self.add_offer(Offer {
+            rows: conflict.rows.start.min(end)..end,
+            theirs: conflict.theirs.into(),
             is_deletion,
-        };
-        offers::add(&mut self.offers, offer);
-        self.settle(Cause::Whole);
+            since: self.number + 1,
+        });
+    }
+
+    fn add_offer(&mut self, offer: Offer) {
+        if *self.track.current.to_lines(offer.rows.clone()) != *offer.theirs {
+            offers::add(&mut self.offers, offer);
+            self.settle(Cause::Whole);
+        }
     }
 
     /// Accepts hunks: their current lines become part of the base.
@@ -558,10 +566,12 @@ impl Review {
         } else {
             step
         };
+        self.number += 1;
         let state = Version {
             track: self.track.clone(),
             offers: self.offers.clone(),
             alone: self.alone.clone(),
+            number: self.number,
         };
         let bytes = std::mem::take(&mut self.bytes);
         self.history.remember(state, self.mark, step, bytes);

@@ -17,6 +17,9 @@ pub(super) struct Offer {
     pub theirs: Arc<[String]>,
     /// The agent deleted the file.
     pub is_deletion: bool,
+    /// The number of the first remembered state that has it (of the latest one, for several that an
+    /// edit made one).
+    pub since: u64,
 }
 
 /// Adds an offer; it replaces those it overlaps.
@@ -65,6 +68,11 @@ pub(super) fn follow(offers: &mut Vec<Offer>, current: &Text, edit: &LineEdit) {
             Offer {
                 theirs: version(current, rows.clone(), &met).into(),
                 is_deletion: met.iter().all(|offer| offer.is_deletion),
+                since: met
+                    .iter()
+                    .map(|offer| offer.since)
+                    .max()
+                    .unwrap_or_default(),
                 rows: rows.start..moved(rows.end),
             },
         );
