@@ -286,10 +286,7 @@ pub fn resting_hint() -> String {
 pub fn writing_hint(can_steer: bool) -> String {
     let mut hints = Vec::new();
     let sends: &[_] = match can_steer {
-        true => &[
-            ("send_insert", "sends, even mid-turn"),
-            ("queue", "queues"),
-        ],
+        true => &[("send_insert", "sends, even mid-turn"), ("queue", "queues")],
         false => &[("send_insert", "sends or queues")],
     };
     for &(name, word) in sends.iter().chain(&[("newline", "new line")]) {

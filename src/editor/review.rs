@@ -25,11 +25,9 @@ use acp_core::spine::view::HunkView;
 #[derive(Debug, Default)]
 pub struct Reviews {
     by_buf: BTreeMap<i32, Shown>,
-    /// The buffers with keys that decide.
-    decides: BTreeMap<i32, Temporary>,
-    /// The buffers with keys that go from hunk to hunk: those that have hunks or had some, as long as
-    /// any file has.
-    walks: BTreeMap<i32, Temporary>,
+    /// The buffers with the keys of the review: those that have hunks or had some, as long as any file
+    /// has. A key pressed once too often is then not one of Neovim's.
+    keys: BTreeMap<i32, Temporary>,
     passes: u64,
 }
 
@@ -103,8 +101,14 @@ pub fn show(buf: BufId, tick: u64, hunks: Rc<Vec<HunkView>>) -> mlua::Result<()>
         // The text has changed since; the core gets the change and sends the hunks again.
         return Ok(());
     }
-    set_keys(buf, !hunks.is_empty())?;
+    let has_hunks = !hunks.is_empty();
+    if has_hunks {
+        add_keys(buf)?;
+    }
     draw(buf, hunks)?;
+    if !has_hunks {
+        drop_keys()?;
+    }
     uncover(buf)?;
     cover(buf)
 }
@@ -113,8 +117,7 @@ pub fn show(buf: BufId, tick: u64, hunks: Rc<Vec<HunkView>>) -> mlua::Result<()>
 pub fn forget(buf: i32) {
     // Both fail for a buffer that is being wiped out.
     let _ = draw(buf, Rc::default());
-    let _ = set_keys(buf, false);
-    let _ = drop_walk(buf);
+    let _ = remove_keys(buf);
 }
 
 /// Returns the rows of the pending hunks that are shown in a buffer; `None` if none are shown.
@@ -165,45 +168,30 @@ fn with<R>(body: impl FnOnce(&mut Reviews) -> R) -> R {
     REVIEWS.with_borrow_mut(body)
 }
 
-fn set_keys(buf: i32, has_hunks: bool) -> mlua::Result<()> {
-    if !has_hunks {
-        if let Some(keys) = with(|reviews| reviews.decides.remove(&buf)) {
-            keys.remove(buf)?;
-        }
-        return drop_keys();
-    }
-    if with(|reviews| !reviews.decides.contains_key(&buf)) {
-        let keys = reviewkeys::map_decide(buf)?;
-        with(|reviews| reviews.decides.insert(buf, keys));
-    }
-    add_walk(buf)
-}
-
-/// Maps the keys that go from hunk to hunk in a buffer whose hunks may not be shown yet.
-pub fn add_walk(buf: i32) -> mlua::Result<()> {
-    if with(|reviews| !reviews.walks.contains_key(&buf)) {
-        let keys = reviewkeys::map_walk(buf)?;
-        with(|reviews| reviews.walks.insert(buf, keys));
+/// Maps the keys of the review in a buffer, whose hunks may not be shown yet.
+pub fn add_keys(buf: i32) -> mlua::Result<()> {
+    if with(|reviews| !reviews.keys.contains_key(&buf)) {
+        let keys = reviewkeys::map(buf)?;
+        with(|reviews| reviews.keys.insert(buf, keys));
     }
     Ok(())
 }
 
-/// Removes the keys that go from hunk to hunk where there were hunks, if no file has any.
+/// Removes the keys from the buffers that have no hunks any longer, if no file has any.
 pub fn drop_keys() -> mlua::Result<()> {
+    if walk::is_any() {
+        return Ok(());
+    }
     let left = |reviews: &mut Reviews| {
-        let walks = reviews.walks.keys().copied();
-        let left = walks.filter(|buf| !reviews.decides.contains_key(buf));
+        let keys = reviews.keys.keys().copied();
+        let left = keys.filter(|buf| !reviews.by_buf.contains_key(buf));
         left.collect::<Vec<_>>()
     };
-    let left = with(left);
-    match left.is_empty() || walk::is_any() {
-        true => Ok(()),
-        false => left.into_iter().try_for_each(drop_walk),
-    }
+    with(left).into_iter().try_for_each(remove_keys)
 }
 
-fn drop_walk(buf: i32) -> mlua::Result<()> {
-    match with(|reviews| reviews.walks.remove(&buf)) {
+fn remove_keys(buf: i32) -> mlua::Result<()> {
+    match with(|reviews| reviews.keys.remove(&buf)) {
         Some(keys) => keys.remove(buf),
         None => Ok(()),
     }

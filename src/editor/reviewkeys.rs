@@ -27,22 +27,11 @@ const DECIDE_LINES: [(&str, &str); 2] = [
     ("reject_hunk", "Rejects the agent's changes of these lines"),
 ];
 
-/// Maps the keys that decide about the hunks of a buffer.
-pub fn map_decide(buf: i32) -> mlua::Result<Temporary> {
-    map_all(buf, &[("n", &DECIDE), ("x", &DECIDE_LINES)])
-}
-
-/// Maps the keys that go from hunk to hunk.
-pub fn map_walk(buf: i32) -> mlua::Result<Temporary> {
-    map_all(buf, &[("n", &WALK)])
-}
-
-/// Keys in one mode: name in the configuration, description.
-type InMode = (&'static str, &'static [(&'static str, &'static str)]);
-
-fn map_all(buf: i32, all: &[InMode]) -> mlua::Result<Temporary> {
+/// Maps the keys of the review in a buffer.
+pub fn map(buf: i32) -> mlua::Result<Temporary> {
+    let all: [(&str, &[_]); 3] = [("n", &DECIDE), ("x", &DECIDE_LINES), ("n", &WALK)];
     let mut keys = Temporary::default();
-    for &(mode, all) in all {
+    for (mode, all) in all {
         for (name, desc) in all {
             for lhs in of("review", name) {
                 keys.map(buf, mode, lhs, desc, move || match mode {

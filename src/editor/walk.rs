@@ -135,7 +135,7 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
     if here != Some(target) {
         show_file(path)?;
         // The next key may come before the hunks.
-        super::review::add_walk(buffer::here()?)?;
+        super::review::add_keys(buffer::here()?)?;
     }
     jump(row.copied().unwrap_or(0))?;
     Ok(true)

@@ -129,7 +129,6 @@ fn a_renamed_buffer_leaves_the_review_with_the_file() {
     nvim.wait_text("4/4");
     nvim.cmd("file other.txt");
     nvim.wait("no hunk to be shown", || !nvim.screen().has("4/4"));
-    assert_eq!(nvim.lua("return vim.fn.maparg('\\\\a', 'n')", ()), "");
     nvim.wait("four hunks of the file", || {
         hunks(&nvim).as_array().map(Vec::len) == Some(4)
     });

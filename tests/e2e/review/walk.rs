@@ -285,7 +285,7 @@ fn a_hunk_in_a_file_with_a_swap_file_asks_nothing_and_says_what_to_do() {
 }
 
 #[test]
-fn the_keys_go_on_from_a_file_that_is_decided() {
+fn the_keys_stay_in_a_file_that_is_decided_until_all_are() {
     let nvim = three_files(Project::new());
     nvim.wait_text("4/4");
     let mapped = |key: &str| {
@@ -293,11 +293,18 @@ fn the_keys_go_on_from_a_file_that_is_decided() {
         nvim.lua(local, (key,)) == true
     };
     nvim.keys("\\A");
-    nvim.wait("the decision", || !mapped("\\A"));
+    let left = "return #require('acp').review.hunks()";
+    nvim.wait("the decision", || nvim.lua(left, ()) == 3);
+    nvim.wait("no hunk to be shown", || !nvim.screen().has("4/4"));
+    // Not Neovim's `r`, which would take the next key as well.
+    nvim.keys("gg\\rx");
+    nvim.wait_text("No change to review here");
+    assert_eq!(nvim.buf_lines(0)[0], "ne");
+    nvim.keys("u");
     check_walk(&nvim, &[("]a", "b.txt", 2), ("[a", "c.txt", 3)]);
     nvim.cmd("edit a.txt");
-    assert!(mapped("]a") && mapped("[a"));
+    assert!(mapped("]a") && mapped("\\r"));
     nvim.cmd("Acp accept all");
-    nvim.wait("the keys to go", || !mapped("]a") && !mapped("[a"));
+    nvim.wait("the keys to go", || !mapped("]a") && !mapped("\\r"));
     nvim.quit();
 }
