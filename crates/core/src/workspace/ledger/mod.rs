@@ -227,14 +227,16 @@ impl Review {
     }
 
     /// Restores the state of the present content, if that is remembered, else remembers it; returns
-    /// whether it was. Offers since then stay, because an undo does not decide about them.
+    /// whether it was. Offers since then stay, because an undo does not decide about them, unlike an
+    /// older text that another program leaves.
     fn recall_or_settle(&mut self, step: Cause) -> bool {
         let Some(state) = self.history.recall(&self.track.current, self.mark) else {
             self.settle(step);
             return false;
         };
         let mut since = std::mem::replace(&mut self.offers, state.offers);
-        since.retain(|offer| offer.since > state.number);
+        let is_undo = self.others_since.is_none();
+        since.retain(|offer| is_undo && offer.since > state.number);
         self.track = state.track;
         self.alone = state.alone;
         self.bytes = 0;

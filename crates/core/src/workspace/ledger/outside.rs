@@ -60,7 +60,9 @@ impl Review {
     /// them, if it is known.
     fn others_edits(&mut self, edits: &[LineEdit], base: Option<Text>) {
         let before = self.track.clone();
+        let since = self.others_since.replace(before.clone());
         let is_recalled = self.user_edits(edits);
+        self.others_since = since;
         if let Some(base) = base.filter(|base| !is_recalled && *base != self.track.base) {
             self.rebase(base);
         }
@@ -213,7 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::life::some_text;
-    use super::super::tests::{holds, text};
+    use super::super::tests::{edit, holds, text};
     use super::*;
 
     /// Checks the hunks, as `old>new`, after another program has left `now`; `base` was accepted,
@@ -264,6 +266,31 @@ mod tests {
         assert!(review.hunks().is_empty());
         review.others_wrote(text("a B c"));
         assert_eq!(review.hunks().len(), 1);
+    }
+
+    #[test]
+    fn an_older_text_has_no_conflict_that_came_after_it() {
+        let leaves: [fn(&mut Review); 2] = [
+            |review| review.others_wrote(text("a b c")),
+            |review| {
+                review.others_edited(&edit(1, 1, "b"));
+                review.others_done();
+            },
+        ];
+        for leaves in leaves {
+            let mut review = Review::new(text("a b c"));
+            review.user_edited(&edit(1, 1, "u"));
+            review.offer(Conflict {
+                rows: 1..2,
+                theirs: vec!["X".to_owned()],
+                base: Vec::new(),
+            });
+            leaves(&mut review);
+            holds(&review);
+            assert!(review.hunks().is_empty());
+            review.others_wrote(text("a u c"));
+            assert_eq!(review.hunks().len(), 1);
+        }
     }
 
     #[test]
