@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::history::{Accepted, Cause};
+use super::history::{Accepted, Cause, Mark};
 use super::outside::base_under;
 use super::{Review, accept_in};
 use crate::text::Text;
@@ -95,11 +95,21 @@ impl Review {
     /// a buffer with unsaved lines.
     pub fn left(&self, saved: Option<&Text>) -> Cow<'_, Self> {
         let is_apart = |saved: &&Text| self.under.is_none() && **saved != self.track.current;
-        // What is offered in the buffer is known there alone.
-        match saved.filter(|saved| self.offers.is_empty() && is_apart(saved)) {
-            Some(saved) => Cow::Owned(*Under::new(self, saved).review),
-            None => Cow::Borrowed(self.of_file()),
+        let Some(saved) = saved.filter(is_apart) else {
+            return Cow::Borrowed(self.of_file());
+        };
+        if self.offers.is_empty() {
+            return Cow::Owned(*Under::new(self, saved).review);
         }
+        let known = self.history.version(saved, Mark::of(saved));
+        let Some(known) = known.filter(|known| !known.offers.is_empty()) else {
+            // What is offered in the buffer is known there alone.
+            return Cow::Borrowed(self);
+        };
+        let mut review = *Under::new(self, saved).review;
+        review.offers.clone_from(&known.offers);
+        review.show();
+        Cow::Owned(review)
     }
 
     /// Returns the text before the agent's changes if this one, which replaces the current text, is
@@ -134,7 +144,7 @@ mod tests {
     use super::super::life::{Place, an_edit, edit_at, some_text};
     use super::super::tests::{edit, holds, text};
     use super::*;
-    use crate::text::diff::merge;
+    use crate::text::diff::{Conflict, merge};
 
     /// A review of a buffer, and the text of its file.
     struct Buffer {
@@ -275,6 +285,27 @@ mod tests {
         it.user("a u c d v");
         it.agent("a Y c d e");
         assert_eq!(it.left(), ["b>Y"]);
+    }
+
+    #[test]
+    fn the_saved_change_of_an_undone_write_is_left_with_its_conflict() {
+        let mut review = Review::new(text("a b c d e"));
+        review.user_edited(&edit(1, 1, "u"));
+        review.agent_edited(&edit(4, 1, "E"));
+        review.agent_done();
+        review.offer(Conflict {
+            rows: 1..2,
+            theirs: vec!["X".to_owned()],
+            base: Vec::new(),
+        });
+        let saved = text("a u c d E");
+        review.user_edited(&edit(4, 1, "e"));
+        assert_eq!(review.hunks().len(), 1);
+        let left = review.left(Some(&saved));
+        assert_eq!(left.base(), &text("a u c d e"));
+        assert_eq!(left.current(), &saved);
+        assert_eq!(left.hunks().len(), 2);
+        assert_eq!(left.offered().len(), 1);
     }
 
     #[test]
