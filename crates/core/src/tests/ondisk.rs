@@ -541,6 +541,24 @@ fn a_conflict_ends_when_the_agent_reverts_its_change() {
 }
 
 #[test]
+fn conflicts_stay_when_the_user_takes_lines_back_and_the_agent_writes_others() {
+    let mut w = running(Place::Buffer, Some("a\nb\nc\nd\ne\n"));
+    types(&mut w, 1, 1, &["mine"]);
+    types(&mut w, 3, 1, &["mine too"]);
+    shell(&mut w, |disk| disk.put(F, "a\nW\nX\nY\nZ\nc\nD\ne\n"));
+    types(&mut w, 1, 1, &["b"]);
+    let both = [(1, "b", "b"), (3, "mine too", "mine too")];
+    check_hunks(&w, &both);
+    shell(&mut w, |disk| disk.put(F, "a\nW\nX\nY\nZ\nc\nDD\ne\n"));
+    check_hunks(&w, &both);
+    shell(&mut w, |disk| disk.put(F, "a\nB\nc\nDD\ne\n"));
+    check_hunks(&w, &both);
+    accept_at(&mut w, 3);
+    accept_at(&mut w, 1);
+    assert_eq!(w.buffer(F), "a\nB\nc\nDD\ne\n");
+}
+
+#[test]
 fn a_buffer_opened_again_without_its_unsaved_lines_shows_the_agents_in_their_place() {
     let mut w = running(Place::Buffer, Some("one\ntwo\nthree\n"));
     types(&mut w, 1, 1, &["user"]);

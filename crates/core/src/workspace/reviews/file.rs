@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use crate::spine::event::{DiskFile, DiskText, Stamp};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
-use crate::text::diff::{Conflict, Hunk, merge};
-use crate::text::{LineEdit, Text};
+use crate::text::diff::{Conflict, Hunk, diff, merge};
+use crate::text::{LineEdit, Text, moved};
 use crate::workspace::feedback::{MAX_HUNKS, Rejected, RejectedWhole};
 use crate::workspace::hunkview::Words;
 use crate::workspace::info::ReviewInfo;
@@ -342,11 +343,20 @@ impl FileReview {
         if conflicts.is_empty() {
             return;
         }
-        let base = self.ledger.of_file().base();
-        let left = merge(base, self.ledger.current(), file).conflicts;
+        let (base, current) = (self.ledger.of_file().base(), self.ledger.current());
+        let merged = merge(base, current, file);
+        let mut after = current.clone();
+        after.apply_all(&merged.edits);
+        let back = diff(&after, current);
+        let left = merged.conflicts.into_iter().map(|left| left.rows);
+        let left = left.map(|rows| moved(rows.start, &back)..moved(rows.end, &back));
+        // Where the user has taken back the lines, the agent's change is an edit.
+        let edits = merged.edits.iter();
+        let edits = edits.map(|edit| edit.start..edit.start + edit.removed);
+        let left: Vec<Range<usize>> = left.chain(edits).collect();
         conflicts.retain(|conflict| {
             let rows = &conflict.rows;
-            let mut left = left.iter().map(|left| &left.rows);
+            let mut left = left.iter();
             let is_left = left.any(|left| left.start <= rows.end && rows.start <= left.end);
             if !is_left {
                 self.ledger.withdraw(rows);
