@@ -335,7 +335,7 @@ fn get<T: FromLua>(table: &Option<Table>, name: &str) -> Option<T> {
     table.as_ref()?.get::<Option<T>>(name).ok().flatten()
 }
 
-/// Sets a value from a table, if it is there.
+/// Sets a value from a table that has it.
 fn set_from<T: FromLua>(table: &Option<Table>, name: &str, value: &mut T) {
     if let Some(given) = get(table, name) {
         *value = given;

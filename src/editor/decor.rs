@@ -93,7 +93,7 @@ pub fn is_over_code() -> mlua::Result<bool> {
 }
 
 /// Returns whether the colours of lines that a proposal removes go before those of code in them:
-/// without a background of their own, they would not be seen.
+/// without a background, they would not be seen.
 pub fn is_removal_over_code() -> mlua::Result<bool> {
     let background: Option<i64> = definition("AcpProposedDelete")?.get("bg")?;
     Ok(background.is_none() || is_over_code()?)

@@ -3,8 +3,8 @@
 //! A system reports changes in their order, but later than they happen. A cookie is a watched
 //! file that only this client changes: once a change of it is reported, all earlier changes are.
 //!
-//! Invariants: the wait is bounded, because a system may stop reporting, and a report that was waited
-//! for in vain is not waited for again. The cookie is not changed while a report of it is due, so each
+//! Invariants: the wait is bounded, because a system may stop reporting, and after a time-out there
+//! is no second wait for the same report. The cookie is not changed while a report of it is due, so each
 //! report belongs to one change. Where the system has lost reports, a new cookie is placed; until
 //! then, nothing is known.
 

@@ -44,8 +44,8 @@ impl Quiescence {
         self.patience * 5
     }
 
-    /// Returns the time for which a save of Neovim's is waited for, with its hooks, unless its end is
-    /// noted before.
+    /// Returns the longest wait for a save of Neovim's, with its hooks, if its end is not noted
+    /// before.
     fn saving(self) -> Duration {
         self.patience * 60
     }
@@ -346,7 +346,7 @@ mod tests {
         patience: Duration::from_secs(60 * 60),
     };
 
-    /// Checks for how long a file last written `age_ms` milliseconds ago is waited for.
+    /// Checks the wait for a file last written `age_ms` milliseconds ago.
     #[track_caller]
     fn check(age_ms: i64, wait_ms: Option<u64>) {
         let now: i64 = 2_000_000_000_000;

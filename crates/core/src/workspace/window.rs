@@ -87,7 +87,7 @@ impl Workspace {
         }
     }
 
-    /// Closes a project without sessions, once its last window is closed and the host was told so.
+    /// Closes a project without sessions, once its last window is closed and the host knows.
     pub(crate) fn leave_project(&mut self, root: &Path, fx: &mut Effects) {
         let is_busy = self.is_asked(root) || self.windows.over.contains(root);
         let mut sessions = self.sessions.values();
@@ -174,7 +174,7 @@ impl Workspace {
             return;
         };
         let root = session.folders.project;
-        // The host was told of a turn whose prompt was not sent, too.
+        // The host also knows a turn whose prompt was not sent.
         let is_running = self.windows.is_open(key) || session.is_in_turn;
         if is_running && (session.works_outside || !session.awaits_checkpoint) {
             // One that is pending may have looked before the agent's last change.

@@ -159,7 +159,7 @@ mod tests {
         let mut run = run("sleep 1000 & echo $!; wait", None, 1);
         let error = read(&mut run).expect_err("a time limit");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        // Nothing is waited for again, except the end of what was killed.
+        // No second wait, except for the end of what was killed.
         run.output().get_mut().patience = LONG;
         assert!(read(&mut run).is_ok());
         assert!(run.end().is_err());

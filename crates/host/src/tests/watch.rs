@@ -59,8 +59,8 @@ impl Project {
         fs::write(path, text).expect("a file");
     }
 
-    /// Replaces a file in one step, by one from a folder that is not watched: the system tells of
-    /// it once, so that there is one look, however slow the machine is.
+    /// Replaces a file in one step, by one from a folder that is not watched: the system
+    /// reports it once, so that there is one look, however slow the machine is.
     fn replace(&self, name: &str, text: &str) {
         let folder = tempfile::tempdir().expect("a folder");
         let new = folder.path().join("new");

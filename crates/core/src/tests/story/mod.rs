@@ -45,7 +45,7 @@ pub struct Story {
     reading: BTreeMap<String, (String, usize)>,
     /// Lines the user typed and has not deleted, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
-    /// Other programs' lines of which the user was told, by file.
+    /// Other programs' lines that a message to the user has covered, by file.
     told: BTreeMap<usize, BTreeSet<String>>,
     /// The number of lines of the log that were searched for warnings.
     searched: usize,

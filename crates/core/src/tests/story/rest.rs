@@ -37,7 +37,7 @@ impl Story {
                 }
                 None => kept.extend(self.disk_lines(*file)),
             }
-            // The user's lines may replace another program's, but the user must be told.
+            // The user's lines may replace another program's, but not without a message.
             kept.extend(self.told.get(file).cloned().unwrap_or_default());
             let lost: Vec<&String> = typed.difference(&kept).collect();
             assert!(lost.is_empty(), "lost in {}: {lost:?}", FILES[*file]);
@@ -54,8 +54,8 @@ impl Story {
         self.w
     }
 
-    /// Notes the lines of other programs of which the user is told: all so far when a warning names
-    /// the file, by any of its names, and those that its review offers.
+    /// Notes the lines of other programs that the user has seen: all so far when a warning names the
+    /// file, by any of its names, and those that its review offers.
     pub(super) fn note_told(&mut self) {
         let mut told = std::mem::take(&mut self.told);
         let news = self.w.log.get(self.searched..).unwrap_or_default();

@@ -44,7 +44,7 @@ impl Shadow {
         })
     }
 
-    /// Copies for as long as a prompt may wait, and at least what is not much: a slow machine must
+    /// Copies for as long as a prompt may wait, and at least a small amount: a slow machine must
     /// not leave a small project without its earlier contents.
     pub(super) fn copy_for_now(&mut self) {
         let until = Instant::now() + self.store.limits.copying;
