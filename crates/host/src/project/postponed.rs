@@ -3,9 +3,10 @@
 //!
 //! Invariants: a path is postponed for at most a second, and as long again once its file is gone,
 //! unless the file is shorter than before and `/proc` shows a writer that has it open: that file is
-//! incomplete, and is reported when it is closed. The removal of a file that Neovim is saving is
-//! postponed until that is done, for a minute at most. The parts of a move, which stamps tell, are
-//! reported by one look, and so are new and removed files that may be parts of one.
+//! incomplete, and is reported when it is closed. While Neovim is saving a file, its removal, or an
+//! empty file in its place, is postponed until that is done, for a minute at most. The parts of a
+//! move, which stamps tell, are reported by one look, and so are new and removed files that may be
+//! parts of one.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -197,9 +198,11 @@ impl Postponed {
                 false if is_shorter => self.writers.wait_full(&spelled, &stamp),
                 false => self.writers.wait(&spelled, &stamp),
             };
-            let wait = wait.or(is_incomplete.then_some(after));
-            // If it is there and quiescent, it may be another program's, which the save replaces.
+            // If it is there and quiescent, it may be another program's, which the save replaces; but an
+            // empty one is what the save begins with.
             let saving = self.writers.saving_until(&spelled);
+            let is_begun = saving.is_some() && stamp.bytes == 0;
+            let wait = wait.or((is_incomplete || is_begun).then_some(after));
             let left = old(path);
             let is_other = left.is_none_or(|left| left.inode != stamp.inode);
             changed.push(Changed {

@@ -649,6 +649,30 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_neovim_has_created_but_not_written_yet_is_not_reported() {
+        let mut folder = Folder::new(Quiescence {
+            patience: Duration::from_secs(3600),
+            ..Quiescence::default()
+        });
+        folder.settle("a");
+        folder.shadow.open(None, None, true);
+        let path = folder.root.join("b");
+        folder.writers.note_saving(&path, true);
+        folder.put("b", "");
+        folder.settle("b");
+        let begun = Instant::now();
+        while begun.elapsed() < 2 * Quiescence::default().after {
+            assert_eq!(folder.look(&["b"]).changes, []);
+        }
+        folder.put("b", "new\n");
+        folder.settle("b");
+        folder.writers.note_saving(&path, false);
+        let looked = folder.look(&["b"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("b", "", "new\n")]);
+    }
+
+    #[test]
     fn a_save_that_has_not_ended_is_not_waited_for_without_end() {
         let mut folder = Folder::new(impatient());
         folder.settle("a");

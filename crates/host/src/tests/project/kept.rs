@@ -226,11 +226,9 @@ fn reviews_are_taken_over_once_after_their_neovim_has_ended() {
     let _folder = one.end();
     let three = two.another();
     assert_eq!(three.reviews(), reviews);
-    assert_eq!(
-        three.another().reviews(),
-        [],
-        "they are the third one's now"
-    );
+    let other = three.another();
+    assert_eq!(other.reviews(), [], "they are the third one's now");
+    let _its_folder = other.end();
     // It ends without a report, so the reviews are still its own.
     let four = three.another();
     let _its_folder = three.end();
