@@ -10,9 +10,9 @@ use super::ondisk::{
     disk, running, saves, shell, travels, types, writes,
 };
 use super::world::{Part, S1, World};
-use crate::event::{Event, ReviewEvent, ViewEvent};
+use crate::event::{Event, ProjectEvent, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
-use crate::spine::project::Whole;
+use crate::spine::project::{FileChange, Whole};
 use crate::text::LineEdit;
 
 const F: &str = "/p/f";
@@ -623,6 +623,30 @@ fn a_file_moved_and_back_has_no_change() {
     shell(&mut w, |disk| disk.moves(G, F));
     check_settled(&w);
     assert_eq!(w.buffer(F), "a\n");
+}
+
+#[test]
+fn a_late_report_of_a_move_back_is_no_move_of_the_agents() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    shell(&mut w, |disk| {
+        disk.put(F, "a\nB\n");
+        disk.moves(F, G);
+    });
+    check_whole(&w, G, &[Whole::Moved(F.into())]);
+    let moved = w.disk.states().remove(Path::new(G)).expect("a file");
+    // A look comes between the move back and the write.
+    reject(&mut w);
+    let change = FileChange {
+        path: F.into(),
+        from: Some(G.into()),
+        before: moved.clone(),
+        after: moved,
+    };
+    let (root, changes) = ("/p".into(), vec![change]);
+    w.happens(Event::Project(ProjectEvent::Changed { root, changes }));
+    check_whole(&w, F, &[]);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+    check_settled(&w);
 }
 
 #[test]

@@ -196,9 +196,11 @@ impl Workspace {
         match self.reviews.find(from) {
             None => {
                 let review = self.reviews.find(&change.path);
-                let stamp = review.and_then(|review| review.now.stamp);
-                // The user moved it, with a buffer that may have unsaved lines.
-                let is_there = stamp.is_some() && stamp == change.after.stamp;
+                let is_this = |stamp: Option<Stamp>| stamp.is_some() && stamp == change.after.stamp;
+                // This client moved it back, and may have written to it since; or the user moved it,
+                // with a buffer that may have unsaved lines.
+                let is_there = review
+                    .is_some_and(|review| is_this(review.now.stamp) || is_this(review.moved_back));
                 (is_there || self.has_this(change)) && !self.is_written_since(change)
             }
             Some(review) => {

@@ -35,6 +35,8 @@ pub struct FileReview {
     pub now: FileState,
     /// The file after this client set its mode, until that change is reported.
     pub(super) restored: Option<Stamp>,
+    /// The file as this client has moved it back here; it may have been written since.
+    pub(crate) moved_back: Option<Stamp>,
     /// The path before the agent moved the file.
     pub from: Option<PathBuf>,
     /// The repository's version, once it has been read.
@@ -85,6 +87,7 @@ impl FileReview {
             now: origin.clone(),
             origin,
             restored: None,
+            moved_back: None,
             from: None,
             repository: None,
             may_be_committed: false,

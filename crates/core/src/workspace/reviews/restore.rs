@@ -291,6 +291,7 @@ impl Workspace {
         if let Some(review) = self.reviews.get_mut(to) {
             review.from = None;
             review.now.stamp = stamp;
+            review.moved_back = stamp;
             to.clone_into(&mut review.real);
         }
         if let Some((buf, _)) = self.documents.find(path) {
