@@ -4,9 +4,9 @@
 //! file that only this client changes: once a change of it is reported, all earlier changes are.
 //!
 //! Invariants: the wait is bounded, because a system may stop reporting, and after a time-out there
-//! is no second wait for the same report. The cookie is not changed while a report of it is due, so each
-//! report belongs to one change. Where the system has lost reports, a new cookie is placed; until
-//! then, nothing is known.
+//! is no second wait for the same report. The cookie is not changed while a report of it is due, so
+//! each report belongs to one change. Where the system has lost reports, a new cookie is placed;
+//! until then, nothing is known.
 
 use std::fs::File;
 use std::io;

@@ -344,8 +344,8 @@ fn a_write_goes_to_disk_if_its_buffer_is_wiped_out() {
     );
 }
 
-#[test]
-fn a_write_to_a_new_file_that_the_user_saves_and_closes_before_keeps_their_lines() {
+/// Returns a session whose agent reads a missing file as an empty one.
+fn with_missing_as_empty() -> World {
     let mut w = World::ready();
     let folders = Folders {
         missing_is_empty: true,
@@ -353,6 +353,12 @@ fn a_write_to_a_new_file_that_the_user_saves_and_closes_before_keeps_their_lines
     };
     let workspace = &mut w.model.workspace;
     workspace.open_session(S1, folders, &mut Effects::default());
+    w
+}
+
+#[test]
+fn a_write_to_a_new_file_that_the_user_saves_and_closes_before_keeps_their_lines() {
+    let mut w = with_missing_as_empty();
     reads(&mut w, "1", json!({}));
     let buf = w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
     w.holds(Part::Editor);
@@ -539,13 +545,7 @@ fn a_dead_agents_write_does_not_block_later_ones() {
 
 #[test]
 fn a_missing_file_reads_as_empty_for_agents_configured_so() {
-    let mut w = World::ready();
-    let folders = Folders {
-        missing_is_empty: true,
-        ..w.session(S1).folders()
-    };
-    let workspace = &mut w.model.workspace;
-    workspace.open_session(S1, folders, &mut Effects::default());
+    let mut w = with_missing_as_empty();
     let path = "/p/none";
     reads(&mut w, "1", json!({ "path": path }));
     assert_eq!(content(&w, "1"), "");

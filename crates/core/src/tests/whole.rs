@@ -1138,6 +1138,20 @@ fn a_move_to_the_place_of_a_decided_file_is_rejected_as_a_whole() {
     }
 }
 
+/// Checks that the turn has deleted one file and created another, and that a reject undoes both.
+#[track_caller]
+fn check_two_files(w: &mut World) {
+    w.goes_on();
+    w.ends_turn("end_turn");
+    w.goes_on();
+    check_whole(w, F, &[Whole::Deleted]);
+    check_whole(w, G, &[Whole::Created]);
+    reject(w);
+    assert_eq!(disk(w).as_deref(), Some("a\nb\n"));
+    assert_eq!(w.disk.get(G), None);
+    check_settled(w);
+}
+
 #[test]
 fn a_copy_written_beside_a_deletion_is_no_move() {
     for place in PLACES {
@@ -1149,15 +1163,7 @@ fn a_copy_written_beside_a_deletion_is_no_move() {
         // The host sees one file gone and the same text elsewhere.
         w.disk.removes(F);
         w.disk.moved.push((F.into(), G.into()));
-        w.goes_on();
-        w.ends_turn("end_turn");
-        w.goes_on();
-        check_whole(&w, F, &[Whole::Deleted]);
-        check_whole(&w, G, &[Whole::Created]);
-        reject(&mut w);
-        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
-        assert_eq!(w.disk.get(G), None, "{place:?}");
-        check_settled(&w);
+        check_two_files(&mut w);
     }
 }
 
@@ -1240,15 +1246,7 @@ fn a_file_moved_to_the_place_of_a_created_one_before_the_report_is_restored() {
         let params = json!({ "sessionId": "s1", "path": G, "content": "new\n" });
         w.asks("1", "fs/write_text_file", &params);
         w.disk.moves(F, G);
-        w.goes_on();
-        w.ends_turn("end_turn");
-        w.goes_on();
-        check_whole(&w, F, &[Whole::Deleted]);
-        check_whole(&w, G, &[Whole::Created]);
-        reject(&mut w);
-        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
-        assert_eq!(w.disk.get(G), None, "{place:?}");
-        check_settled(&w);
+        check_two_files(&mut w);
     }
 }
 
