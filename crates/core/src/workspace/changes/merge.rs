@@ -214,10 +214,9 @@ impl Workspace {
                     "{path} was deleted on disk, but you have changed it: your text stays, and \
                      `:Acp review` shows the deletion."
                 ),
-                false => format!(
-                    "{path}: lines you changed also changed on disk; yours stay, `:Acp review` \
-                     shows both."
-                ),
+                false => {
+                    format!("{path}: lines you changed also changed on disk; see `:Acp review`.")
+                }
             };
             fx.push(notify(Level::Warn, text));
         }
