@@ -347,6 +347,7 @@ mod tests {
         check_hits("rm *", "rmdir x", false);
         check_hits("rm *", "echo format", false);
         check_hits("git push", "git push origin main", true);
+        check_hits("git push", "git \\\n    push", true);
         check_hits("git push", "echo git; push", false);
         check_hits("git push --force", "git push", false);
     }

@@ -201,8 +201,13 @@ impl Reader {
 pub fn loose_words(line: &str) -> Words {
     let mut words = Words::new();
     let mut word = String::new();
-    for c in line.chars() {
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
+            // The command goes on in the next line.
+            '\\' if chars.next_if_eq(&'\n').is_some() => {
+                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
+            }
             '\'' | '"' | '\\' => continue,
             ';' | '|' | '&' | '<' | '>' | '(' | ')' | '{' | '}' | '$' | '`' | '\n' => {
                 words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
@@ -321,5 +326,7 @@ mod tests {
     fn loose_words_are_found_in_anything() {
         let got = loose_words("a 'b c'; x=$(r\\m -f) >o").join(" ");
         assert_eq!(got, "a b c \n x= \n \n rm -f \n \n o");
+        let got = loose_words("git \\\n  push\\\n-f").join(" ");
+        assert_eq!(got, "git push -f");
     }
 }
