@@ -151,14 +151,9 @@ fn start_session(agent: &str, spec: &Table, past: Option<String>) -> mlua::Resul
     let env: Option<Table> = spec.get("env")?;
     let env = env.map(|env| env.pairs::<String, String>().flatten().collect());
     let mut roots = vec![cwd.clone()];
+    // They are absolute. Neovim's `expand` would leave out what 'wildignore' names.
     let dirs = config::with(|config| config.allowed_dirs.clone());
-    for dir in dirs {
-        let dir: String = nvim::vim_fn(
-            "fnamemodify",
-            (nvim::vim_fn::<String>("expand", dir)?, ":p"),
-        )?;
-        roots.push(PathBuf::from(dir));
-    }
+    roots.extend(dirs.into_iter().map(PathBuf::from));
     let reach = super::reach::read(spec, &roots)?;
     roots.extend(reach.additional.iter().cloned());
     let real: Vec<PathBuf> = roots

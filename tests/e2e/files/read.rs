@@ -154,6 +154,8 @@ fn the_config_allows_more_folders() {
         .writes(&new, "new\n")
         .writes_in_vain(&beside.to_string_lossy(), "", -32602, "allowed_dirs");
     let project = project.config("permissions", json!({ "allowed_dirs": ["~/notes"] }));
+    // It is for completion and for listing files.
+    let project = project.before("set wildignore=*/notes");
     let nvim = start(project.agent("agent", &script.done()), "");
     last_turn(&nvim);
     assert_eq!(
