@@ -209,8 +209,13 @@ impl Run {
         let Some(call) = self.calls.iter_mut().find(|call| call.id == id) else {
             return;
         };
+        let is_first = call.arguments.is_empty();
         call.arguments.push_str(delta);
         if let Some(Value::String(kept)) = arguments(body, id) {
+            // A run after an interrupt may tell again of a call that an earlier run has made.
+            if is_first {
+                kept.clear();
+            }
             kept.push_str(delta);
         }
         // Each update repeats what came before, so they become rarer as the arguments grow.

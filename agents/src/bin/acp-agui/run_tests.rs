@@ -175,6 +175,18 @@ fn an_id_that_is_used_again_is_another_call() {
 }
 
 #[test]
+fn a_call_that_a_later_run_tells_again_has_its_arguments_once() {
+    let (_, mut body, _) = applied(&[start("c", "t"), part("c", "{\"a\":1}")]);
+    let mut run = Run::default();
+    for event in [start("c", "t"), part("c", "{\"a\""), part("c", ":1}")] {
+        run.apply(&event, &mut body);
+    }
+    let made: Vec<&Value> = body.messages.iter().flat_map(calls).collect();
+    assert_eq!(made.len(), 1);
+    assert_eq!(made[0]["function"]["arguments"], "{\"a\":1}");
+}
+
+#[test]
 fn long_arguments_cost_little_however_many_pieces_they_come_in() {
     let mut events = vec![start("c", "write"), part("c", "{\"text\":\"")];
     events.extend(std::iter::repeat_n(part("c", "word "), 20_000));
