@@ -411,6 +411,8 @@ fn a_cancel_ends_the_connection_and_the_next_prompt_says_so() {
     let mut rest = Vec::new();
     assert_eq!(stream.read_to_end(&mut rest).unwrap_or(0), 0);
     let messages = chat.works(&server);
+    let made = &messages[1]["toolCalls"][0]["function"];
+    assert_eq!(made["arguments"], "{}");
     assert_eq!(messages[2]["toolCallId"], "c");
     let why = messages[2]["error"].as_str().unwrap();
     assert!(why.contains("cancelled"), "{why}");

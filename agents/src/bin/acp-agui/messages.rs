@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::partial;
+use crate::show::whole_arguments;
 use crate::threads::uuid;
 
 /// The part of a thread that each run contains.
@@ -61,7 +63,7 @@ impl Body {
     }
 
     /// Answers each open call with an error, except those that an interrupt is about: a model
-    /// refuses a conversation in which a call has no result.
+    /// refuses a conversation in which a call has no result, or half its arguments.
     pub fn settle(&mut self, why: &str) {
         let asked = |id: &Value| self.interrupts.iter().any(|open| open["toolCallId"] == *id);
         let made = self.messages.iter().flat_map(calls).map(|call| &call["id"]);
@@ -71,6 +73,7 @@ impl Body {
             .map(str::to_owned)
             .collect();
         for call in open {
+            complete_arguments(self, &call);
             self.add_result(&call, failed_result(&call, why));
         }
     }
@@ -137,6 +140,16 @@ pub fn arguments<'a>(body: &'a mut Body, id: &str) -> Option<&'a mut Value> {
     call.get_mut("function")?.get_mut("arguments")
 }
 
+/// Closes the arguments of a call that have arrived in part.
+fn complete_arguments(body: &mut Body, id: &str) {
+    if let Some(Value::String(kept)) = arguments(body, id)
+        && whole_arguments(kept).is_err()
+    {
+        let begun = partial::value(kept).unwrap_or_else(|| json!({}));
+        *kept = begun.to_string();
+    }
+}
+
 /// Adds text to a message and returns its role.
 pub fn add_content<'a>(body: &'a mut Body, id: &str, delta: &str) -> &'a str {
     let Some(message) = message(body, id) else {
@@ -167,7 +180,10 @@ mod tests {
 
     #[test]
     fn every_open_call_is_settled_but_those_asked_about() {
-        let call = |id: &str| json!({"id": id, "type": "function", "function": {}});
+        let call = |id: &str| {
+            let function = json!({"name": "t", "arguments": "{\"path\":\"a"});
+            json!({"id": id, "type": "function", "function": function})
+        };
         let mut body = Body {
             messages: vec![
                 json!({"role": "assistant", "toolCalls": [call("a"), call("b"), call("c")]}),
@@ -186,5 +202,8 @@ mod tests {
         assert_eq!(roles, ["assistant", "tool", "tool", "user"]);
         assert_eq!(body.messages[2]["toolCallId"], "a");
         assert_eq!(body.messages[2]["error"], "Stopped.");
+        let arguments = |at: usize| &body.messages[0]["toolCalls"][at]["function"]["arguments"];
+        assert_eq!(arguments(0), "{\"path\":\"a\"}");
+        assert_eq!(arguments(2), "{\"path\":\"a");
     }
 }
