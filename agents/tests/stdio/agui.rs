@@ -99,7 +99,7 @@ fn finished() -> Value {
 struct Chat {
     client: Client,
     session: Value,
-    _state: tempfile::TempDir,
+    state: tempfile::TempDir,
 }
 
 impl Chat {
@@ -113,7 +113,7 @@ impl Chat {
         Self {
             client,
             session,
-            _state: state,
+            state,
         }
     }
 
@@ -419,6 +419,27 @@ fn a_cancel_ends_the_connection_and_the_next_prompt_says_so() {
 }
 
 #[test]
+fn what_arrived_is_kept_when_the_client_goes() {
+    let server = Server::start();
+    let mut chat = Chat::start(&server.url, &[]);
+    chat.prompt("Hello");
+    let (_, mut stream) = server.next();
+    let bytes = events(&[started(), said("half of")]);
+    stream.write_all(bytes.as_bytes()).unwrap();
+    // It has arrived.
+    chat.client.recv();
+    let (state, session) = (chat.state, chat.session);
+    assert_eq!(chat.client.finish(), Some(0));
+    let state = state.path().to_str().unwrap();
+    let mut client = Client::start(BRIDGE, &[&server.url], &[("XDG_STATE_HOME", state)]);
+    let params = json!({"sessionId": session, "cwd": "/", "mcpServers": []});
+    assert_eq!(client.call("session/resume", params), json!({}));
+    client.request("session/prompt", text(&session, "Go on"));
+    let sent = server.answer(events(&[started(), finished()]));
+    assert_eq!(sent.body["messages"][1]["content"], "half of");
+}
+
+#[test]
 fn a_second_prompt_is_refused_while_a_turn_runs() {
     let server = Server::start();
     let mut chat = Chat::start(&server.url, &[]);
@@ -667,7 +688,7 @@ fn a_session_is_listed_loaded_and_deleted_by_another_bridge() {
     let server = Server::start();
     let mut chat = Chat::start(&server.url, &[]);
     chat.works(&server);
-    let state = chat._state.path().to_str().unwrap().to_owned();
+    let state = chat.state.path().to_str().unwrap().to_owned();
     let session = chat.session.clone();
     drop(chat.client);
     let mut client = Client::start(BRIDGE, &[&server.url], &[("XDG_STATE_HOME", &state)]);

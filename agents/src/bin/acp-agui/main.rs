@@ -24,6 +24,7 @@ use std::collections::HashMap;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -44,6 +45,9 @@ const PARSE_ERROR: i64 = -32700;
 
 /// The command that shows the thread's state.
 const STATE: &str = "state";
+
+/// The time that cancelled turns have to end.
+const END: Duration = Duration::from_secs(2);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -71,7 +75,11 @@ async fn main() -> ExitCode {
         };
     }
     let bridge = Rc::new(Bridge::new(endpoint));
-    tokio::task::LocalSet::new().run_until(listen(bridge)).await;
+    let work = async {
+        listen(&bridge).await;
+        bridge.end().await;
+    };
+    tokio::task::LocalSet::new().run_until(work).await;
     ExitCode::SUCCESS
 }
 
@@ -80,8 +88,8 @@ fn fail(why: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Handles the client's messages until it closes stdin; that ends the running turns too.
-async fn listen(bridge: Rc<Bridge>) {
+/// Handles the client's messages until it closes stdin.
+async fn listen(bridge: &Rc<Bridge>) {
     let mut lines = BufReader::new(tokio::io::stdin());
     let mut line = Vec::new();
     loop {
@@ -298,6 +306,20 @@ impl Bridge {
             }
         });
         Ok(())
+    }
+
+    /// Cancels the running turns and waits until what arrived is kept.
+    async fn end(&self) {
+        let sessions: Vec<Rc<Session>> = self.sessions.borrow().values().cloned().collect();
+        for session in &sessions {
+            session.turn.borrow().cancel();
+        }
+        let ended = async {
+            for session in &sessions {
+                drop(session.work.lock().await);
+            }
+        };
+        let _ = tokio::time::timeout(END, ended).await;
     }
 
     fn session(&self, params: &Value) -> Option<Rc<Session>> {
