@@ -75,6 +75,13 @@ return function(test)
     same(2, result.counts.warning)
   end)
 
+  test("diagnostics: of a folder of a session whose folder is a link", function()
+    world()
+    local link = tools.cwd .. "-link"
+    assert(vim.uv.fs_symlink(tools.cwd, link))
+    same({ "bad" }, messages(tools.call("diagnostics", { path = "d" }, { cwd = link })))
+  end)
+
   test("diagnostics: an empty list does not mean that there are no errors", function()
     world()
     contains("c.lua is not open in Neovim", tools.call("diagnostics", { path = "c.lua" }).note)

@@ -710,6 +710,9 @@ return function(add)
     }, data_of(outcome).symbols)
     contains("function é1 in K  a.lua:2:25", text_of(outcome))
     same({}, lsp_server.heard(stranger, "workspace/symbol"))
+    local link = dir .. "-link"
+    assert(vim.uv.fs_symlink(dir, link))
+    contains("function é1 in K", text_of(run("symbols", { query = "é" }, { cwd = link })))
     contains(
       "No language server that can search symbols",
       run("symbols", { query = "é" }, { cwd = "/somewhere" }).error

@@ -24,7 +24,8 @@ end
 --- Returns the requested buffers, or nil for all.
 ---@return table<integer, boolean>? bufs
 local function meant(path)
-  local bufs, folder = {}, path:gsub("/*$", "/")
+  -- Neovim resolves the folder in a buffer's name.
+  local bufs, folder = {}, (paths.real(path) or path):gsub("/*$", "/")
   if vim.fn.isdirectory(path) == 0 then
     local buf = paths.buffer(path)
     return buf and { [buf] = true } or {}

@@ -181,9 +181,12 @@ end
 ---@param cwd string
 ---@return boolean
 local function is_about(client, cwd)
+  -- Either may be reached by a link.
+  cwd = paths.real(cwd) or cwd
   local folders = {}
   for _, folder in ipairs(client.workspace_folders or {}) do
-    table.insert(folders, place.path(folder.uri))
+    local path = place.path(folder.uri)
+    table.insert(folders, path and (paths.real(path) or path))
   end
   local function is_in(inner, outer)
     return inner == outer or vim.startswith(inner, outer:gsub("/$", "") .. "/")
