@@ -257,6 +257,21 @@ return function(test)
     vim.o.updatecount = before
   end)
 
+  test("navigate: a swap file is found in a folder beside the file, whatever its name", function()
+    beside_chat()
+    local folder = tools.cwd .. "/50% done"
+    vim.fn.mkdir(folder .. "/.swaps", "p")
+    vim.fn.writefile({ "text" }, folder .. "/b.txt")
+    vim.fn.writefile({}, folder .. "/.swaps/b.txt.swp")
+    local before = vim.o.directory
+    vim.o.directory = "./.swaps"
+    local ok, problem = pcall(tools.at_rest, function()
+      contains("there is a swap file", tools.fails("navigate", { path = "50% done/b.txt" }))
+    end)
+    vim.o.directory = before
+    assert(ok, problem)
+  end)
+
   test("navigate: a line past the end is the last one", function()
     local win = beside_chat()
     local result = go({ path = "b.txt", line = 500, end_line = 900 })

@@ -172,7 +172,8 @@ local function has_swap_file(path)
       stem = real:gsub("/", "%%")
     end
     -- Relative to the file.
-    local place = directory:find("^%.$") and folder or directory:gsub("^%./", folder .. "/")
+    local is_relative = directory == "." or vim.startswith(directory, "./")
+    local place = is_relative and folder .. directory:sub(2) or directory
     for _, ending in ipairs({ "swp", "swo", "swn", "swm" }) do
       if vim.uv.fs_stat(("%s/%s.%s"):format(place, stem, ending)) then
         return true
