@@ -15,7 +15,7 @@ use crate::conversation::session::Phase;
 use crate::conversation::transcript::Transcript;
 use crate::event::{ConversationEvent, Event, SessionEvent};
 use crate::questions::Answer;
-use crate::spine::history::{Bounds, Granted, Past};
+use crate::spine::history::{Bounds, Granted, Past, RecordName};
 use crate::spine::ids::{AgentKey, QuestionId, SessionKey};
 use crate::spine::view::{Line, Link};
 
@@ -701,6 +701,36 @@ fn agents_list_and_delete_sessions() {
     w.answers(agent, "session/delete", Ok(json!({})));
     assert_eq!(w.granted[&3], Granted::Deleted(Ok(true)));
     assert!(w.records.files.is_empty());
+}
+
+#[test]
+fn a_kept_session_that_its_agent_does_not_delete_is_deleted_here() {
+    let mut w = used(json!({ "sessionCapabilities": { "list": {}, "delete": {} } }));
+    w.opens(2, "bot");
+    w.holds(Part::Agents);
+    let name = w.records.files.keys().next().cloned();
+    let agent = *w.agents.keys().next_back().unwrap();
+    let mut delete = |number, name: Option<RecordName>| {
+        let wish = Wish::Delete {
+            agent: "bot".into(),
+            id: Some(acp::SessionId("s1".into())),
+            name,
+        };
+        w.happens(Event::Conversation(ConversationEvent::Wish {
+            number,
+            wish,
+        }));
+        let error = json!({ "code": -32002, "message": "no such session" });
+        w.answers(agent, "session/delete", Err(error));
+        (w.granted[&number].clone(), w.records.files.len())
+    };
+    assert!(name.is_some());
+    assert_eq!(delete(1, name), (Granted::Deleted(Ok(false)), 0));
+    let (granted, _) = delete(2, None);
+    let Granted::Deleted(Err(why)) = granted else {
+        panic!("{granted:?}");
+    };
+    assert!(why.contains("no such session"), "{why}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ impl Conversation {
         });
         let deletion = Deletion {
             agents: id.filter(|_| asked).map(|id| (id, None)),
+            is_kept: name.is_some(),
             own: name.is_none().then_some(Ok(())),
         };
         self.past.deletions.insert(number, deletion);
@@ -73,6 +74,12 @@ impl Conversation {
                     self.past.deletions.insert(number, deletion);
                     continue;
                 }
+                // An agent that refuses may have lost the session long ago.
+                Deletion {
+                    agents: Some((_, Some(Err(_)))),
+                    is_kept: true,
+                    own: Some(Ok(())),
+                } => Ok(false),
                 Deletion {
                     agents: Some((_, Some(Err(why)))),
                     ..

@@ -61,7 +61,9 @@ pub struct Pasts {
 pub(crate) struct Deletion {
     /// The agent's id for the session, if the agent was asked, and its answer.
     pub(crate) agents: Option<(SessionId, Option<Result<(), String>>)>,
-    /// The host's answer about the record kept here.
+    /// Whether a record is kept here.
+    pub(crate) is_kept: bool,
+    /// The host's answer about the record; success if none is kept.
     pub(crate) own: Option<Result<(), String>>,
 }
 
