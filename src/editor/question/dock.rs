@@ -3,7 +3,8 @@
 //!
 //! Invariant: it covers neither the chat's input nor the queued prompts nor, while the user is
 //! elsewhere, the cursor's line, unless the rest of the screen has no room for the options. It
-//! covers the agent's last words before any of them, and the queue before the other two.
+//! covers the agent's last words before any of them, then the files that the user has left it to see,
+//! and the queue before the other two.
 
 use std::ops::Range;
 
@@ -103,6 +104,14 @@ impl Dock {
             words: words()?,
             highest: lines * needs.tenths / 10,
         })
+    }
+
+    /// Returns the dock beside these windows, if that has room for the options.
+    pub fn beside(mut self, wins: &[i32]) -> mlua::Result<Self> {
+        for win in wins {
+            self.blocked.push(area_of(*win)?);
+        }
+        Ok(self)
     }
 
     /// Returns the dock for a user who reads what does not fit: wider, and over the line they left.

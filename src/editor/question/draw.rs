@@ -143,7 +143,11 @@ fn place(question: &QuestionView, lines: &[Line]) -> mlua::Result<()> {
         is_here,
         tenths: if is_here { 8 } else { 7 },
     };
-    let dock = Dock::now(needs)?;
+    let files = match question {
+        QuestionView::Permission(view) => permission::files_aside(view)?,
+        QuestionView::Form(_) => Vec::new(),
+    };
+    let dock = Dock::now(needs)?.beside(&files)?;
     with(|window| window.words.clone_from(&dock.words));
     let measured = |width: i64| -> mlua::Result<(i64, i64)> {
         api::<()>("nvim_win_set_width", (win, width))?;

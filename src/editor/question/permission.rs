@@ -6,7 +6,7 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::draw::{scroll_back, skipped_rows};
 use super::{answer, cancel, leave, map, redraw, shown, valid_window, with};
-use crate::editor::kit::window;
+use crate::editor::kit::{buffer, window};
 use crate::editor::nvim::{self, api};
 use crate::editor::{config, keys, notify, walk};
 use acp_core::questions::Answer;
@@ -34,6 +34,22 @@ pub(super) fn came(view: &PermissionView) -> mlua::Result<()> {
 /// is about.
 fn is_aside(view: &PermissionView) -> bool {
     !view.places.is_empty() && with(|window| window.is_left)
+}
+
+/// Returns the windows of the tab page with the files that the user has left the question to see.
+pub(super) fn files_aside(view: &PermissionView) -> mlua::Result<Vec<i32>> {
+    let mut wins = Vec::new();
+    if !is_aside(view) {
+        return Ok(wins);
+    }
+    for win in window::all_in(window::tab()?)? {
+        let name = buffer::name(window::buf_of(win)?)?;
+        let mut places = view.places.iter();
+        if places.any(|place| place.path.to_string_lossy() == name) {
+            wins.push(win);
+        }
+    }
+    Ok(wins)
 }
 
 /// Returns the lines of what the permission would allow.

@@ -65,6 +65,23 @@ fn the_question_makes_room_for_the_file() {
 }
 
 #[test]
+fn on_a_low_screen_the_question_leaves_the_whole_file_visible() {
+    let script = Script::new()
+        .step(permission("t", &[diff("a.txt", Some("two"), "TWO")]))
+        .step(json!({ "await": "t" }));
+    let nvim = asked_in(Project::new().size(80, 24), script);
+    wait_asked(&nvim);
+    press(&nvim, "gf");
+    nvim.wait("the file and the options", || {
+        let screen = nvim.screen();
+        let file = ["one", "two", "TWO", "three", "four", "five", "six"];
+        let mut rows = file.iter().enumerate();
+        rows.all(|(row, text)| screen.row(row).contains(text)) && screen.has("Always reject")
+    });
+    nvim.quit();
+}
+
+#[test]
 fn changed_words_are_marked_on_both_sides() {
     let text = "let one = 1;\nlet two = 2;\n";
     let nvim = alone(text, &[diff("a.txt", Some("two = 2"), "two = 22")]);
