@@ -8,9 +8,12 @@ use std::rc::Rc;
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::kit::autocmd::{self, Scope};
-use super::kit::{buffer, window};
+use super::kit::{buffer, defer, window};
+use super::notify::notify;
 use super::nvim::{self, api};
 use super::state;
+use acp_core::spine::effect::Level;
+use acp_core::view::reviewlist::in_full;
 
 /// The direction through the hunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +60,10 @@ pub fn go_on(decided: usize, left: &[usize]) -> mlua::Result<()> {
     others.retain(|(path, _)| path != here);
     let after = others.iter().find(|(path, _)| path.as_path() > here);
     match (after.or(others.first()), left.first()) {
-        (Some((path, rows)), _) => go_to(path, rows.first().copied().unwrap_or(0)),
+        (Some((path, rows)), _) => {
+            go_to(path, rows.first().copied().unwrap_or(0))?;
+            arrived(path, rows)
+        }
         (None, Some(first)) => jump(*first),
         (None, None) => Ok(()),
     }
@@ -138,7 +144,30 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
         super::review::add_keys(buffer::here()?)?;
     }
     jump(row.copied().unwrap_or(0))?;
+    arrived(path, rows)?;
     Ok(true)
+}
+
+/// Says how a file has changed as a whole, once the user is there, if it has no hunks to show.
+fn arrived(path: &Path, rows: &[usize]) -> mlua::Result<()> {
+    if !rows.is_empty() {
+        return Ok(());
+    }
+    let path = path.to_owned();
+    defer::soon("review file", move || {
+        // A count has led further.
+        if path.to_string_lossy() != buffer::name(0)? {
+            return Ok(());
+        }
+        let snapshot = state::snapshot();
+        let file = snapshot.reviews.iter().find(|file| file.path == path);
+        let whole = file.into_iter().flat_map(|file| &file.whole);
+        let told: Vec<String> = whole.map(in_full).collect();
+        match told.is_empty() {
+            true => Ok(()),
+            false => notify(Level::Info, &told.join(" ")),
+        }
+    })
 }
 
 /// Goes to a row of a file, in a window that shows it or in an ordinary one.

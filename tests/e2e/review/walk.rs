@@ -234,6 +234,24 @@ fn a_jump_without_hunks_shows_a_message_and_goes_nowhere() {
 }
 
 #[test]
+fn a_jump_to_a_file_that_was_only_moved_says_where_it_was() {
+    let script = Script::new().step(json!({ "shell": "mv a.txt b.txt" }));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .agent("agent", &script.done());
+    let nvim = start(project, "a.txt");
+    last_turn(&nvim);
+    nvim.wait_text("b.txt");
+    nvim.wait("the review", || {
+        nvim.lua("return require('acp.native').load().review_files()", ()) == 1
+    });
+    nvim.cmd("enew");
+    nvim.keys(":Acp next<CR>");
+    nvim.wait_text("The agent moved this file from a.txt.");
+    nvim.quit();
+}
+
+#[test]
 fn the_quickfix_list_has_every_hunk() {
     let nvim = three_files(Project::new().before("set nomore"));
     nvim.cmd("Acp review!");

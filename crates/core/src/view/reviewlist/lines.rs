@@ -85,7 +85,7 @@ pub(crate) fn in_short(whole: &Whole) -> String {
 }
 
 /// Returns a change of a file as a whole, as a sentence.
-pub(crate) fn in_full(whole: &Whole) -> String {
+pub fn in_full(whole: &Whole) -> String {
     match whole {
         Whole::Created => {
             "The agent created this file; a reject deletes it, unless you edited it.".into()

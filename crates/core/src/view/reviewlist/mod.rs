@@ -9,6 +9,7 @@ pub(crate) mod lines;
 
 use std::path::{Path, PathBuf};
 
+pub use self::lines::in_full;
 use crate::spine::ids::ItemKey;
 use crate::spine::project::Whole;
 use crate::spine::view::{ListView, Patch, PreviewView};
