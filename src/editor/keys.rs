@@ -254,16 +254,16 @@ pub fn shown(key: &str) -> String {
     key.to_owned()
 }
 
-/// Returns the keys that decide about a hunk, for its label.
-pub fn review_hint() -> String {
-    let mut hint = String::new();
+/// Returns the keys that decide about a hunk, each as it stands in a label.
+pub fn review_hints() -> Vec<String> {
+    let mut hints = Vec::new();
     for (name, word) in [("accept_hunk", "accept"), ("reject_hunk", "reject")] {
         if let Some(key) = of("review", name).first().map(|key| shown(key)) {
             // Short: the label follows a line of code.
-            hint.push_str(&format!(" {key} {word}"));
+            hints.push(format!(" {key} {word}"));
         }
     }
-    hint
+    hints
 }
 
 /// Removes the last parts of a hint until it fits into this many cells.

@@ -31,7 +31,7 @@ pub struct Style {
     is_over: bool,
     /// So do those of lines that a proposal removes.
     is_removal_over: bool,
-    hint: String,
+    hints: Vec<String>,
 }
 
 impl Style {
@@ -64,7 +64,7 @@ impl Style {
             wrap,
             is_over: decor::is_over_code()?,
             is_removal_over: decor::is_removal_over_code()?,
-            hint: super::keys::review_hint(),
+            hints: super::keys::review_hints(),
         })
     }
 }
@@ -139,6 +139,8 @@ pub struct Canvas {
     pub namespace: i32,
     /// The number of lines.
     lines: usize,
+    /// A window that shows it.
+    win: Option<i32>,
 }
 
 /// An extmark, and where it was set.
@@ -161,10 +163,12 @@ impl Canvas {
     /// Returns the canvas of a buffer as it is now.
     pub fn of(buf: i32, namespace: i32) -> mlua::Result<Self> {
         let lines = api("nvim_buf_line_count", buf)?;
+        let win = nvim::windows_of(buf)?.first().copied();
         Ok(Self {
             buf,
             namespace,
             lines,
+            win,
         })
     }
 
@@ -349,7 +353,9 @@ impl Pen {
         id: Option<i64>,
     ) -> mlua::Result<()> {
         let what = if hunk.conflict { " conflict" } else { "" };
-        let text = format!("{place}{what}{}", style.hint);
+        let mut text = format!("{place}{what}");
+        let hint = self.hint(&text, style)?;
+        text.push_str(&hint);
         let lua = nvim::lua();
         let chunks = match &hunk.proposed {
             Some(proposed) if proposed.is_second => {
@@ -357,7 +363,7 @@ impl Pen {
             }
             Some(_) => vec![
                 lua.create_sequence_from([place, "AcpProposed"])?,
-                lua.create_sequence_from([style.hint.as_str(), "AcpHint"])?,
+                lua.create_sequence_from([hint.as_str(), "AcpHint"])?,
             ],
             None => vec![lua.create_sequence_from([text.as_str(), "AcpHint"])?],
         };
@@ -373,6 +379,34 @@ impl Pen {
         opts.set("id", id)?;
         self.mark(self.row, 0, opts)
     }
+
+    /// Returns the keys that fit into the window behind the hunk's line and its label.
+    fn hint(&self, label: &str, style: &Style) -> mlua::Result<String> {
+        let line = match self.canvas.win {
+            Some(win) => cells_of(win, self.row)?,
+            None => 0,
+        };
+        let line = match style.wrap {
+            true => line % style.width.max(1),
+            // It is seen only after scrolling sideways.
+            false if line >= style.width => 0,
+            false => line,
+        };
+        // Neovim leaves a blank between the line and the label.
+        let mut cells = line + 1 + label.chars().count();
+        let hints = style.hints.iter().take_while(|hint| {
+            cells += hint.chars().count();
+            cells <= style.width
+        });
+        Ok(hints.cloned().collect())
+    }
+}
+
+/// Returns the cells that a line takes in a window, in all of its rows.
+fn cells_of(win: i32, row: usize) -> mlua::Result<usize> {
+    let end = nvim::lua().create_sequence_from([nvim::value(row + 1), nvim::value("$")])?;
+    let column: usize = nvim::vim_fn("virtcol", (end, 0, win))?;
+    Ok(column.saturating_sub(1))
 }
 
 /// Returns whether virtual lines can scroll sideways; they can since Neovim 0.11.

@@ -72,6 +72,15 @@ fn changed_words_are_marked() {
 }
 
 #[test]
+fn keys_that_do_not_fit_behind_a_line_are_left_out() {
+    let nvim = alone("set nomore", "a\n", &format!("{}\n", "x".repeat(36)));
+    let screen = nvim.drawn();
+    assert!(screen.has("x 1/1"), "{}", screen.text());
+    assert!(!screen.has("\\a"), "{}", screen.text());
+    nvim.quit();
+}
+
+#[test]
 fn long_removed_lines_wrap_as_the_others_do() {
     let old = format!("first\n{}end\nlast\n", "word 漢字 ".repeat(8));
     let nvim = alone("set number", &old, "first\nshort\nlast\n");
