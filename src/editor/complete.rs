@@ -207,15 +207,10 @@ fn menu(key: SessionKey) -> mlua::Result<()> {
         };
     }
     let list = nvim::empty()?;
-    // A kind that all have in common would only take the room of what tells them apart.
-    let mut kinds = found.iter().map(|candidate| candidate.kind);
-    let first = kinds.next();
-    let is_one_kind = kinds.all(|kind| Some(kind) == first);
     for candidate in &found {
         let item = item(candidate)?;
-        if is_one_kind {
-            item.set("kind", "")?;
-        }
+        // Neovim cuts the menu at the edge of the screen, and the kind is plain from the word.
+        item.set("kind", "")?;
         list.push(item)?;
     }
     nvim::vim_fn("complete", (start + 1, list))

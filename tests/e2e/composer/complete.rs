@@ -50,6 +50,9 @@ fn files_are_completed_by_some_of_their_letters_and_attached() {
     nvim.keys("isee @");
     nvim.wait("the files", || menu(&nvim).contains(&"@src/map.rs".into()));
     assert!(!menu(&nvim).contains(&"@out".into()));
+    // The chat has 40 columns.
+    nvim.wait_text("@diagnostics:all in all buffers");
+    nvim.wait_text("a function or type");
     nvim.keys("smai");
     wait_menu(&nvim, &["@src/main.rs"]);
     nvim.keys("<Tab>");

@@ -33,14 +33,15 @@ pub enum Named<'a> {
     Path(&'a str),
 }
 
-/// The words that name something other than a file, and their meaning.
+/// The words that name something other than a file, and their meaning, short enough for a menu at the
+/// edge of the screen.
 pub const WORDS: [(&str, &str); 6] = [
-    ("buffer", "the file you were in before the chat"),
-    ("selection", "the last selection in that file"),
-    ("diagnostics", "the diagnostics of that file"),
-    ("diagnostics:all", "the diagnostics of all buffers"),
-    ("diff", "the changes since the last commit"),
-    ("symbol:", "a function or type in an open file"),
+    ("buffer", "the last file"),
+    ("selection", "the last selection"),
+    ("diagnostics", "in the last file"),
+    ("diagnostics:all", "in all buffers"),
+    ("diff", "uncommitted changes"),
+    ("symbol:", "a function or type"),
 ];
 
 impl Mention {
