@@ -107,6 +107,7 @@ local function agents()
   health.start("acp.nvim: agents")
   local all = require("acp.agents")
   local own = require("acp.config").report().own
+  local wrong, missing = {}, {}
   for _, found in ipairs(all.list()) do
     if found.path then
       health.ok(("%s: %s"):format(found.name, found.path))
@@ -117,11 +118,17 @@ local function agents()
         health.info(("%s: %s"):format(found.name, text))
       end
     elseif own[found.name] then
-      health.warn(all.missing(found))
+      table.insert(wrong, all.missing(found))
     else
-      local install = found.agent.install
-      health.info(("%s: `%s` was not found: %s"):format(found.name, found.agent.command, install))
+      table.insert(missing, found.name)
     end
+  end
+  for _, text in ipairs(wrong) do
+    health.warn(text)
+  end
+  if #missing > 0 then
+    local names = table.concat(missing, ", ")
+    health.info(("not installed: %s (`:Acp agents` shows how to install them)"):format(names))
   end
   health.info(
     ("`:AcpChat` starts %s, unless another agent was used before"):format((all.default()))

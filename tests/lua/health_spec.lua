@@ -142,14 +142,20 @@ return function(test)
     check({ "ok: the configuration has no errors" })
   end)
 
-  test("a preset that is not installed says how to install it", function()
+  test("the presets that are not installed are in one line, below the agents that are", function()
+    local dir = support.program("gemini")
     support.fake()
-    vim.env.PATH = "/nowhere"
+    vim.env.PATH = dir
     local report = check({
-      "info: gemini: `gemini` was not found: npm install -g @google/gemini-cli@0",
       "warn: git was not found: committed hunks stay under review, and ignored files that a "
         .. "repository tracks are not watched; install git",
+      ("ok: gemini: %s/gemini"):format(dir),
     })
+    local line = report:match("info: (not installed: [^\n]+)")
+    contains("claude, cline, codex, ", line)
+    contains("vibe (`:Acp agents` shows how to install them)", line)
+    same(nil, line:find("gemini"))
+    same(true, report:find("ok: gemini", 1, true) < report:find("not installed", 1, true))
     contains("info: `:AcpChat` starts tutor", report)
   end)
 
