@@ -249,6 +249,31 @@ fn a_replaced_line_the_user_edited_becomes_a_conflict() {
 }
 
 #[test]
+fn an_undo_in_the_buffer_ends_the_conflicts_of_an_undone_turn() {
+    let mut w = begun(true, "a\nb\nc\nd\n");
+    writes(&mut w, "a\nB\nc\nD\n");
+    ends(&mut w);
+    types(&mut w, 1, 1, &["mine"]);
+    undo(&mut w, UndoStep::Undo(None));
+    let conflicts = |w: &World| {
+        let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
+        let hunks = review.ledger.hunks().iter();
+        hunks
+            .filter_map(|hunk| hunk.conflict.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(conflicts(&w), [["b"]]);
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
+    check(&w, "a\nb\nc\nd\n", "a\nmine\nc\nD\n", 2);
+    assert!(conflicts(&w).is_empty());
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Redo, out));
+    assert_eq!(w.buffer(F), "a\nmine\nc\nd\n");
+    assert_eq!(conflicts(&w), [["b"]]);
+    w.skip();
+}
+
+#[test]
 fn an_undo_in_the_buffer_restores_the_turn() {
     let mut w = begun(true, "a\nb\n");
     writes(&mut w, "a\nB\n");

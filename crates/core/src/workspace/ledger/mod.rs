@@ -290,12 +290,18 @@ impl Review {
     ///
     /// Accepting the resulting hunk takes the agent's text, rejecting it keeps the user's.
     pub fn offer(&mut self, conflict: Conflict) {
-        self.add_conflict(conflict, false);
+        self.add_conflict(conflict, false, self.number + 1);
     }
 
     /// Adds a conflict as [`Review::offer`] does, for a file that is gone.
     pub fn offer_deletion(&mut self, conflict: Conflict) {
-        self.add_conflict(conflict, true);
+        self.add_conflict(conflict, true, self.number + 1);
+    }
+
+    /// Adds a conflict as [`Review::offer`] does, with lines from before a change that is being undone.
+    /// An undo of that brings back a state without it.
+    pub fn offer_earlier(&mut self, conflict: Conflict) {
+        self.add_conflict(conflict, false, 0);
     }
 
     /// Returns the offers.
@@ -323,14 +329,14 @@ impl Review {
         }
     }
 
-    fn add_conflict(&mut self, conflict: Conflict, is_deletion: bool) {
+    fn add_conflict(&mut self, conflict: Conflict, is_deletion: bool, since: u64) {
         let len = self.track.current.len();
         let end = conflict.rows.end.min(len);
         self.add_offer(Offer {
             rows: conflict.rows.start.min(end)..end,
             theirs: conflict.theirs.into(),
             is_deletion,
-            since: self.number + 1,
+            since,
         });
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Offer {
     /// The agent deleted the file.
     pub is_deletion: bool,
     /// The number of the first remembered state that has it (of the latest one, for several that an
-    /// edit made one).
+    /// edit made one). States from before do not end it, unless this is 0.
     pub since: u64,
 }
 

@@ -335,6 +335,12 @@ impl FileReview {
         self.ledger.offer(conflict);
     }
 
+    /// Adds a conflict: the user's text stays, and the lines from before a turn that is undone are
+    /// offered.
+    pub(super) fn offer_earlier(&mut self, conflict: Conflict) {
+        self.ledger.offer_earlier(conflict);
+    }
+
     /// Adds a conflict with the deletion of the file, which is offered.
     pub fn offer_deletion(&mut self, conflict: Conflict) {
         self.ledger.offer_deletion(conflict);

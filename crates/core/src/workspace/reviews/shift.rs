@@ -184,9 +184,10 @@ impl Workspace {
         let whole = moved.whole.as_ref().map(|(_, after)| after);
         let is_gone = whole.unwrap_or(&review.now).is_missing();
         for conflict in conflicts {
-            match is_gone {
-                true => review.offer_deletion(conflict),
-                false => review.offer(conflict),
+            match takes {
+                _ if is_gone => review.offer_deletion(conflict),
+                Some(_) => review.offer_earlier(conflict),
+                None => review.offer(conflict),
             }
         }
         if let Some(turn) = moved.turn {
