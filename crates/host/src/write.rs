@@ -30,9 +30,11 @@ use acp_core::text::Text;
 use acp_core::text::format::{Encoding, Format};
 use acp_edge::paths::is_missing;
 
-/// Prefix and ending of the names of temporary files.
+/// Prefix and ending of the names of temporary files, and the number of random letters and digits
+/// between them: so many that no other program makes such a name.
 const PREFIX: &str = ".acp-";
 pub(super) const ENDING: &str = ".tmp";
+const RANDOM: usize = 12;
 
 /// Ending of the copy of a file that is overwritten in place: all there is of its old content.
 const COPY: &str = ".old";
@@ -56,7 +58,7 @@ impl Temporary {
     ) -> io::Result<(Self, T)> {
         let mut name = OsString::new();
         let mut builder = tempfile::Builder::new();
-        let builder = builder.prefix(PREFIX).suffix(ending);
+        let builder = builder.prefix(PREFIX).suffix(ending).rand_bytes(RANDOM);
         let made = builder.make_in(folder, |path| {
             forget(&name);
             name = path.file_name().unwrap_or_default().to_owned();
@@ -116,8 +118,11 @@ pub(super) fn is_temporary(name: &OsStr) -> bool {
 
 /// Returns whether this is the name of a temporary file of any Neovim, whether it runs or was killed.
 pub(super) fn is_temporary_of_any(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.starts_with(PREFIX.as_bytes()) && name.ends_with(ENDING.as_bytes())
+    let name = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    let random = name.and_then(|name| name.strip_suffix(ENDING));
+    random.is_some_and(|random| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// Maximum size of the list of extended attributes, and of each value (Linux' limits).

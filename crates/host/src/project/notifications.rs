@@ -354,7 +354,7 @@ mod tests {
         let read = EventKind::Access(AccessKind::Close(AccessMode::Read));
         check(open, "/p/src/a", &[]);
         check(read, "/p/src/a", &[]);
-        check(WRITTEN, "/p/src/.acp-abc.tmp", &[]);
+        check(WRITTEN, "/p/src/.acp-abcDEF012345.tmp", &[]);
         check(WRITTEN, "/p/src/acp.log", &[]);
         check(WRITTEN, "/p/target/other", &[]);
         check(WRITTEN, "/elsewhere/a", &[]);

@@ -287,7 +287,7 @@ fn irrelevant_changes_cause_no_look() {
     let project = Project::new(&files);
     let before = project.looks();
     read(&project.root.join("a"));
-    project.write(".acp-x.tmp", "ours\n");
+    project.write(".acp-abcDEF012345.tmp", "ours\n");
     project.write("out/a", "two\n");
     project.write(".git/a", "two\n");
     assert_eq!(fs::read_dir(&project.root).expect("a folder").count(), 5);

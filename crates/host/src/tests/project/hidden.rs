@@ -392,17 +392,21 @@ fn a_repository_made_since_is_not_seen() {
 #[test]
 fn a_temporary_file_left_by_a_kill_is_removed_after_an_hour() {
     let work = Work::new(&[
-        (".acp-aaaaaa.tmp", "1"),
-        (".acp-bbbbbb.tmp", "2"),
-        ("b.tmp", "3"),
+        (".acp-aaaaaaaaaaaa.tmp", "1"),
+        (".acp-bbbbbbbbbbbb.tmp", "2"),
+        (".acp-notes.tmp", "3"),
     ]);
     let then = std::time::SystemTime::now() - Duration::from_secs(2 * 60 * 60);
-    for name in [".acp-aaaaaa.tmp", "b.tmp"] {
+    for name in [".acp-aaaaaaaaaaaa.tmp", ".acp-notes.tmp"] {
         let file = fs::File::options().write(true).open(work.path(name));
         file.expect("a file").set_modified(then).expect("a time");
     }
     work.opened();
-    let left = [".acp-aaaaaa.tmp", ".acp-bbbbbb.tmp", "b.tmp"];
+    let left = [
+        ".acp-aaaaaaaaaaaa.tmp",
+        ".acp-bbbbbbbbbbbb.tmp",
+        ".acp-notes.tmp",
+    ];
     assert_eq!(
         left.map(|name| work.path(name).exists()),
         [false, true, true]
