@@ -196,12 +196,12 @@ local function help_tried()
   end
   return vim.list_extend(lines, {
     "",
-    "`Asks before`: the kinds of what it asked for, as its preset starts it; the",
-    "agent's own settings decide. `Rejected`: after a rejected request it goes on",
-    "with the next step, or stops. `Cancel`: |:Acp-cancel| ends a turn while it",
-    "talks. `Command`: it also ends the command of that turn. `Reopen`: after a",
-    "restart of Neovim the session continues. `Undo`: after a reject of all hunks",
-    "the disk has what it had.",
+    "`Asks before`: the kinds of calls for which the agent asked, as its preset",
+    "starts it; its own settings decide. `Rejected`: after a rejected request it",
+    "goes on with the next step, or stops. `Cancel`: |:Acp-cancel| ends a turn",
+    "while it talks. `Command`: it also ends the command of that turn. `Reopen`:",
+    "after a restart of Neovim the session continues. `Undo`: after a reject of all",
+    "hunks, all files on disk are as before.",
   })
 end
 
@@ -210,8 +210,8 @@ local function help_frameworks()
   local lines = {
     "",
     "Agents of these were run through the plugin, with a fake model: an answer in",
-    "text, a call of a tool defined in Neovim, and a question to you. One of",
-    "pydantic-ai is run by the plugin's tests.",
+    "text, a call of a tool defined in Neovim, and a question to you. The plugin's",
+    "tests run one of pydantic-ai.",
     "",
   }
   for _, line in ipairs(dofile(root .. "/tests/real/agents.lua").framework_rows()) do

@@ -134,7 +134,7 @@ local root = {
           kind = "boolean",
           default = false,
           doc = "Accepts the hunks of a proposed change when you allow it in the permission window. "
-            .. "What the agent writes otherwise is still reviewed.",
+            .. "Anything else that the agent writes is still reviewed.",
         }),
         field("feedback", {
           kind = "boolean",
@@ -201,8 +201,8 @@ local root = {
         field("focused", {
           kind = "boolean",
           default = false,
-          doc = "Rings the bell and shows the message also while Neovim has the focus, and whether "
-            .. "the chat is visible or not: for terminals that report no focus.",
+          doc = "Rings the bell and shows the message also while Neovim has the focus, even if the "
+            .. "chat is visible: for terminals that report no focus.",
         }),
         field("title", {
           kind = "boolean",

@@ -91,8 +91,8 @@ local agent = {
           .. "or remove the key",
       },
       default = "stdio",
-      doc = 'How its sessions reach the tools of Neovim (|acp-tools|): "stdio", by a program that '
-        .. "the agent starts, or `false`: not at all.",
+      doc = 'How its sessions reach the tools of Neovim (|acp-tools|): "stdio" by a program that '
+        .. "the agent starts. `false`: it gets no tools.",
     }),
     field("mode", {
       kind = "string",
@@ -101,14 +101,15 @@ local agent = {
     }),
     field("model", {
       kind = "string",
-      doc = "The model of its new sessions, likewise.",
+      doc = "The model of its new sessions, by its id or name.",
     }),
     field("options", {
       kind = "map",
       placeholder = "id",
       default = {},
-      doc = "Other options of its new sessions, likewise: a value, or a boolean, by the option's id; "
-        .. "`:Acp config` lists them. The chat says which of them the agent does not have.",
+      doc = "Other options of its new sessions, by the option's id: the id or name of a value, or "
+        .. "a boolean. `:Acp config` lists them. The chat says which of them the agent does not "
+        .. "have.",
     }),
     field("missing_file", {
       kind = "enum",

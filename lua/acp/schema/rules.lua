@@ -53,11 +53,11 @@ local rule = {
     }),
     field("path", {
       kind = "strings",
-      doc = "A glob, or a list of globs, for the files it names.",
+      doc = "A glob, or a list of globs, for the files that the request names.",
     }),
     field("command", {
       kind = "strings",
-      doc = "A pattern, or a list of patterns, for the commands it runs.",
+      doc = "A pattern, or a list of patterns, for the commands that the request runs.",
     }),
   },
 }
@@ -69,5 +69,5 @@ return {
   strict = true,
   default = {},
   doc = "Rules that answer permission requests for you. See |acp-rules|. Any mistake in "
-    .. "the list disables all rules, and every request is asked.",
+    .. "the list disables all rules, and you are asked about every request.",
 }

@@ -63,16 +63,16 @@
 --- MCP servers for this agent, added to |acp-config-mcp_servers|: a list, or a function as
 --- described there.
 ---@field mcp_servers? acp.McpServer[]|fun(cwd: string): acp.McpServer[]
---- How its sessions reach the tools of Neovim (|acp-tools|): "stdio", by a program that the agent
---- starts, or `false`: not at all.
+--- How its sessions reach the tools of Neovim (|acp-tools|): "stdio" by a program that the agent
+--- starts. `false`: it gets no tools.
 ---@field tools? "stdio"|false
 --- The mode of its new sessions, by its id or name; `:Acp mode` lists them. It is set before the
 --- first prompt.
 ---@field mode? string
---- The model of its new sessions, likewise.
+--- The model of its new sessions, by its id or name.
 ---@field model? string
---- Other options of its new sessions, likewise: a value, or a boolean, by the option's id; `:Acp
---- config` lists them. The chat says which of them the agent does not have.
+--- Other options of its new sessions, by the option's id: the id or name of a value, or a boolean.
+--- `:Acp config` lists them. The chat says which of them the agent does not have.
 ---@field options? table
 --- The answer when the agent reads a file that does not exist: an error, or an empty text. The
 --- preset of Gemini CLI uses "empty", because an error would stop it from creating new files.
@@ -101,7 +101,7 @@
 --- Folders outside the session's folder in which agents may read and write files through Neovim.
 ---@field allowed_dirs? string[]
 --- Rules that answer permission requests for you. See |acp-rules|. Any mistake in the list disables
---- all rules, and every request is asked.
+--- all rules, and you are asked about every request.
 ---@field rules? acp.Rule[]
 
 ---@class acp.Rule
@@ -112,9 +112,9 @@
 --- The kind of tool call, or a list of kinds: read, edit, delete, move, search, execute, think,
 --- fetch, switch_mode, other.
 ---@field kind? "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"|("read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other")[]
---- A glob, or a list of globs, for the files it names.
+--- A glob, or a list of globs, for the files that the request names.
 ---@field path? string|(string)[]
---- A pattern, or a list of patterns, for the commands it runs.
+--- A pattern, or a list of patterns, for the commands that the request runs.
 ---@field command? string|(string)[]
 
 ---@class acp.Config.Review
@@ -130,8 +130,8 @@
 ---@field preview? "loaded"|"open"|false
 --- Goes to the next hunk after a key has accepted or rejected the one at the cursor.
 ---@field advance? boolean
---- Accepts the hunks of a proposed change when you allow it in the permission window. What the
---- agent writes otherwise is still reviewed.
+--- Accepts the hunks of a proposed change when you allow it in the permission window. Anything else
+--- that the agent writes is still reviewed.
 ---@field accept_allowed? boolean
 --- Sends the hunks you reject to the agent with your next prompt, as a short diff that the chat
 --- shows first. `:Acp drop-feedback` discards it.
@@ -155,8 +155,8 @@
 --- the escape code that the terminal knows, or by the one named. Other terminals ignore it. In tmux
 --- this needs `set -g allow-passthrough on`, and `set -g focus-events on` for the focus.
 ---@field desktop? true|false|"osc9"|"osc777"
---- Rings the bell and shows the message also while Neovim has the focus, and whether the chat is
---- visible or not: for terminals that report no focus.
+--- Rings the bell and shows the message also while Neovim has the focus, even if the chat is
+--- visible: for terminals that report no focus.
 ---@field focused? boolean
 --- Shows in the terminal's title which agent works or waits for you, before your 'titlestring'.
 ---@field title? boolean
