@@ -51,8 +51,8 @@ pub fn propose(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.tool_update(&tool, json!({"status": "completed"}));
     turn.session(|session| session.review = Some(Review { path, edits }));
     turn.say(
-        "The change is written, without what you rejected. Anything you have not decided yet is \
-         waiting in the file. When you are finished, come back and say `done`.\n",
+        "The change is written, without what you rejected. What you have not decided yet is in the \
+         file, as hunks. When you have decided, come back and say `done`.\n",
     )
 }
 
@@ -84,8 +84,8 @@ pub fn disk(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.tool_update(&tool, json!({"status": "completed"}));
     turn.session(|session| session.review = Some(Review { path, edits }));
     turn.say(
-        "Done. If the file is open, its buffer already shows the change. You did not have to \
-         answer anything, your unsaved edits are kept, and the hunks are marked as usual.\n\n\
+        "Done. If the file is open, its buffer already shows the change: Neovim did not ask, your \
+         unsaved edits are kept, and the hunks are marked as usual.\n\n\
          - `:Acp review` lists all files and hunks, with a preview\n\
          - `:Acp undo-turn` takes back everything I did in this turn, and `:Acp undo-turn!` brings \
          it back\n\n\

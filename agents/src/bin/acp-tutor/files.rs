@@ -187,9 +187,9 @@ pub fn follow(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow {
     }
     turn.tool_end(&tool, "completed", "Reached the end.");
     turn.say(
-        "That was the whole file. A mark in it showed you where I was. With `:Acp follow`, a window \
-         moves along with me while you rest in normal mode in another one. Turn it on and say \
-         `again` to see that, or say `next` to go on.\n",
+        "That was the whole file. A mark in it showed you where I was. After `:Acp follow`, a window \
+         follows me while you are in another one, in normal mode. Run it and say `again` to see \
+         that, or say `next` to go on.\n",
     )
 }
 
@@ -254,8 +254,8 @@ pub fn create(turn: &mut Turn<'_>, path: &Path) -> Flow<Option<PathBuf>> {
         Choice::RejectOnce | Choice::RejectAlways => {
             turn.tool_end(&tool, "failed", "Not written.");
             turn.say(
-                "All right, nothing was written. If you select lines of a file and attach them with \
-                 `:'<,'>AcpChat`, I will read that file instead.\n",
+                "All right, nothing was written. To let me read another file, select lines of it and \
+                 attach them with `:'<,'>AcpChat`.\n",
             )?;
             return Ok(None);
         }

@@ -74,16 +74,15 @@ pub fn plan(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
         ("Report back", "low"),
     ];
     turn.say(
-        "## A plan\n\nAn agent with a lot to do makes a plan first. Watch the marks change.\n\n",
+        "## A plan\n\nAn agent with a long task makes a plan first. Watch the marks change.\n\n",
     )?;
     for done in 0..ENTRIES.len() {
         turn.plan(&ENTRIES, done);
         turn.beat(40)?;
     }
     turn.say(
-        "Each entry went from *pending* through *in progress* to *completed*; a `!` marks the \
-         most important ones. The plan belongs to the agent: when it changes its mind, the list \
-         changes too. Say `next` to go on.\n",
+        "Each entry went from *pending* to *in progress* to *completed*; a `!` marks the most \
+         important ones. The agent may change its plan at any time. Say `next` to go on.\n",
     )?;
     turn.plan(&ENTRIES, ENTRIES.len());
     Ok(())
@@ -92,10 +91,10 @@ pub fn plan(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
 pub fn permission(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     const COMMAND: &str = "echo 'Hello from the tutor'";
     turn.say(
-        "## A permission\n\nI would like to run a command, but not without your permission: a window \
-         asks for it. It never takes a key that you meant for something else, so you go there to \
-         answer: press `<Esc>` in normal mode here in the chat, or say `:Acp permission` anywhere. \
-         Then press the key beside your answer. *Always* asks once more: `y` confirms.\n\n",
+        "## A permission\n\nI would like to run a command, and a window asks for your permission. It \
+         never takes a key that you meant for something else. To answer, press `<Esc>` in normal \
+         mode here in the chat, or run `:Acp permission` in any window; then press the key beside \
+         your answer. *Always* asks once more: `y` confirms.\n\n",
     )?;
     let input = json!({"command": COMMAND, "description": "Says hello"});
     let tool = turn.tool(COMMAND, "execute", json!({"rawInput": input}));
@@ -166,8 +165,8 @@ fn react(turn: &mut Turn<'_>, tool: &Tool, choice: Choice) -> Flow {
 
 pub fn cancel(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say(
-        "## Stop me\n\nI am counting to sixty, slowly. When you have had enough, press `<C-c>` in the chat or \
-         type `:Acp cancel` anywhere. Then say `next`.\n\n",
+        "## Stop me\n\nI am counting to sixty, slowly. To stop me, press `<C-c>` in the chat or run \
+         `:Acp cancel` in any window. Then say `next`.\n\n",
     )?;
     let tool = turn.tool(
         "Counting to sixty",

@@ -23,9 +23,8 @@ const OWN: &str = "\nTo write a tool of your own, you need a name, a description
       end,\n\
     })\n\
     ```\n\n\
-    `:help acp-tools` has more examples, and `:Acp tools` turns tools on and off: some are off \
-    until you ask for them. Say `next` to \
-    go on.\n";
+    `:help acp-tools` has more examples. `:Acp tools` turns tools on and off; some are off by \
+    default. Say `next` to go on.\n";
 
 pub fn tools(turn: &mut Turn<'_>, _: &Prompt) -> Flow {
     turn.say("## Your editor's tools\n\n")?;
