@@ -60,7 +60,7 @@ fn only_web_pages_can_be_opened() {
     watch(&nvim, None);
     ask(&nvim);
     go(&nvim);
-    nvim.wait_text("This is no address of a web page");
+    nvim.wait_text("This is not a web address");
     nvim.keys("oD");
     wait_answered(&nvim);
     assert_eq!(opened(&nvim), "nothing");

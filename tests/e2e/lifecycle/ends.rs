@@ -154,7 +154,7 @@ fn a_second_stop_shows_a_message() {
     wait_phase(&nvim, "dead");
     nvim.cmd("Acp stop");
     nvim.wait("the message", || {
-        nvim.messages() == "acp.nvim: No agent runs for this chat; a prompt starts it."
+        nvim.messages() == "acp.nvim: This chat's agent is not running; a prompt starts it."
     });
     nvim.quit();
 }

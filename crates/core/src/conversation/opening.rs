@@ -209,7 +209,7 @@ impl Session {
                     false => "this is a new session for it, in which nothing was said yet",
                 };
                 let text = match opening.is_refused {
-                    true => format!("The agent \"{name}\" begins anew: {new}."),
+                    true => format!("The agent \"{name}\" starts over: {new}."),
                     false => {
                         format!("The agent \"{name}\" cannot go on with this conversation: {new}.")
                     }

@@ -302,7 +302,7 @@ pub(crate) fn tell_unsent(queue: &Queue, fx: &mut Effects) {
     let titles: Vec<String> = queue.titles().collect();
     if !titles.is_empty() {
         let text = format!(
-            "Closed with the session, and not sent: {}",
+            "Unsent prompts of the closed session (`<Up>` in a chat shows them): {}",
             titles.join("; ")
         );
         fx.push(notify(Level::Warn, text));

@@ -23,13 +23,13 @@ impl Conversation {
     pub(crate) fn take_call(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) -> Option<Call> {
         let state = self.agents.get_mut(&agent)?;
         if state.given_up.remove(&id) {
-            let line = format!("an answer nobody waits for: id {id}");
+            let line = format!("an answer to a request that was given up: id {id}");
             fx.push(log(Level::Debug, line));
             return None;
         }
         let call = state.pending.remove(&id);
         if call.is_none() {
-            let line = format!("a response to no request of ours: id {id}");
+            let line = format!("a response to an unknown request: id {id}");
             fx.push(log(Level::Warn, line));
         }
         call
@@ -154,7 +154,7 @@ impl Conversation {
         if state.pending.values().any(creating) && state.early.len() < EARLY_UPDATES {
             state.early.push((id, update));
         } else {
-            let line = format!("update for a session nobody here knows: {}", id.0);
+            let line = format!("update for an unknown session: {}", id.0);
             fx.push(log(Level::Warn, line));
         }
     }

@@ -76,7 +76,7 @@ fn along(text: &str) -> Entry {
     let inner = inner.and_then(|text| text.strip_suffix("</system-reminder>"));
     let lines = inner.unwrap_or(text).trim().lines();
     Entry::Along {
-        head: "A reminder of the agent's own".to_owned(),
+        head: "A reminder from the agent".to_owned(),
         lines: lines
             .map(|line| whole_line(format!("  {line}"), "AcpNotice"))
             .collect(),

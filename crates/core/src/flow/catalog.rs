@@ -20,7 +20,7 @@ impl Model {
             let session = self.conversation.session(key);
             let session = session.and_then(|it| it.id().cloned());
             self.conversation.orphan(agent, id, session, fx);
-            let text = format!("{why}: this chat has no session. A prompt asks for it again.");
+            let text = format!("{why}: this chat has no session. Your next prompt tries again.");
             return self.is_not_open(agent, key, text, fx);
         }
         fx.push(log(Level::Warn, why));

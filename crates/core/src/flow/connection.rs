@@ -147,7 +147,7 @@ impl Model {
             Some(agent) => self.shut_down(agent, fx),
             None => fx.push(notify(
                 Level::Info,
-                "No agent runs for this chat; a prompt starts it.",
+                "This chat's agent is not running; a prompt starts it.",
             )),
         }
     }

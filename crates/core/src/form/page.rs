@@ -59,7 +59,7 @@ impl Page {
     }
 }
 
-const NO_PAGE: &str = "This is no address of a web page: it is not opened.";
+const NO_PAGE: &str = "This is not a web address: it is not opened.";
 
 /// Returns the host without its port.
 fn name_of(host: &str) -> &str {

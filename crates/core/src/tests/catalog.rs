@@ -176,7 +176,7 @@ fn a_session_without_an_answer_fails_alone() {
     w.skip();
     w.time_passes();
     let text = "The agent \"bot\" has not answered session/new for 90 seconds: this chat has no \
-                session. A prompt asks for it again.";
+                session. Your next prompt tries again.";
     w.saw(&["a1 <- $/cancel_request", &format!("Error: {text}")]);
     assert_eq!(
         (w.model.phase(S1), w.model.phase(S2)),

@@ -353,7 +353,7 @@ fn a_stop_ends_the_agent_and_keeps_the_transcript() {
         "❯ hi\n\nHello\n\nThe agent \"bot\" has ended (exit code 0)."
     );
     w.happens(Event::Session(SessionEvent::Stop { session: S1 }));
-    w.saw(&["Info: No agent runs for this chat; a prompt starts it."]);
+    w.saw(&["Info: This chat's agent is not running; a prompt starts it."]);
 }
 
 #[test]

@@ -268,7 +268,9 @@ fn a_refused_session_keeps_its_queue() {
 fn closing_a_session_reports_unsent_prompts() {
     let mut w = busy(&["a", "b\nc"]);
     w.happens(Event::Session(SessionEvent::Close { session: S1 }));
-    assert!(w.was_told("Warn: Closed with the session, and not sent: a; b … +1 line"));
+    let text =
+        "Warn: Unsent prompts of the closed session (`<Up>` in a chat shows them): a; b … +1 line";
+    assert!(w.was_told(text));
     // They can be recalled in the input.
     assert_eq!(w.records.prompts, ["a", "b\nc"]);
     let known = w.model.conversation.prompts_in(Path::new("/p"));

@@ -101,9 +101,7 @@ fn a_stale_line_decides_nothing() {
     w.skip();
     let action = ReviewAction::Reject;
     lists(&mut w, ListEvent::Decide { action, items });
-    w.saw(&[
-        "Info: This change is different now: the list is up to date again, look at it once more.",
-    ]);
+    w.saw(&["Info: This change was updated just now: look at it again in the list."]);
     assert_eq!(w.disk.get("/p/a").unwrap(), "another\n2\n3\n4\n5\n6\n");
 }
 

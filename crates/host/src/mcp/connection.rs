@@ -329,8 +329,8 @@ impl Reader {
         let Ok(outline) = serde_json::from_slice::<Outline<'_>>(line) else {
             let id = ends::id(line, line);
             self.server
-                .log(Level::Warn, "A client has sent what is no message.");
-            self.refuse(id, ErrorCode::PARSE_ERROR, "This is no JSON message.");
+                .log(Level::Warn, "A client sent an invalid message.");
+            self.refuse(id, ErrorCode::PARSE_ERROR, "This is not a JSON message.");
             return Ok(());
         };
         match (outline.method.as_deref(), outline.id) {
@@ -351,7 +351,8 @@ impl Reader {
     ) -> Result<(), Over> {
         let raw_id = id.to_owned();
         let Ok(id) = serde_json::from_str::<RequestId>(id) else {
-            self.refuse(Some(raw_id), ErrorCode::INVALID_REQUEST, "This is no id.");
+            let why = "This is not an id.";
+            self.refuse(Some(raw_id), ErrorCode::INVALID_REQUEST, why);
             return Ok(());
         };
         let params = match bytes > BIG_LINE {
@@ -361,7 +362,7 @@ impl Reader {
         let params = match params {
             Ok(params) => params,
             Err(error) => {
-                let why = format!("This is no call of a tool: {error}");
+                let why = format!("This is not a tool call: {error}");
                 self.refuse(Some(raw_id), ErrorCode::INVALID_PARAMS, &why);
                 return Ok(());
             }

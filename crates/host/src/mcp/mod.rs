@@ -125,8 +125,8 @@ impl McpServer {
             Ok(new) => *place = Some(new),
             Err(error) => {
                 let why = format!(
-                    "Agents cannot reach Neovim's tools: {} cannot be made ({error}). Make its \
-                     folder one that you may write to ($XDG_RUNTIME_DIR) and restart Neovim.",
+                    "Agents cannot reach Neovim's tools: {} cannot be created ({error}). Make its \
+                     folder writable ($XDG_RUNTIME_DIR) and restart Neovim.",
                     self.socket.display()
                 );
                 server

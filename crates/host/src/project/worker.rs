@@ -508,7 +508,7 @@ fn parts(changes: Vec<Difference>) -> Vec<Vec<Difference>> {
 
 fn exhausted(root: &Path) -> String {
     format!(
-        "Not all that is kept of {} could be read, because the system has no file descriptors, \
+        "Some kept data of {} could not be read, because the system has no file descriptors, \
          processes or memory left; end some programs, or raise `ulimit -n`, and restart Neovim.",
         root.display()
     )

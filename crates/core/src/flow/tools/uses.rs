@@ -71,7 +71,7 @@ impl Model {
                 ToolPermission::Allow => self.run_use(id, fx),
                 ToolPermission::Ask => self.ask_for_use(id, fx),
                 ToolPermission::Reject => {
-                    let text = "The user's configuration lets nobody call this tool: go on \
+                    let text = "The user's configuration rejects calls of this tool: go on \
                                 without it.";
                     self.stop_use(id, ToolResult::error(text), fx);
                 }
@@ -132,7 +132,7 @@ impl Model {
             Some(of) if of.is_complete() => {
                 if of.is_asking() {
                     let text = format!(
-                        "The agent waits no longer for your answer to: {}.",
+                        "The agent gave up this call before you answered: {}.",
                         of.headline()
                     );
                     fx.notice(of.session, Level::Info, text);

@@ -37,8 +37,7 @@ impl Model {
         let mut items = self.items();
         items.retain(|item| keys.contains(&item.key));
         if items.is_empty() && !keys.is_empty() {
-            let text =
-                "This change is different now: the list is up to date again, look at it once more.";
+            let text = "This change was updated just now: look at it again in the list.";
             fx.push(notify(Level::Info, text));
         }
         let written = written(&items);

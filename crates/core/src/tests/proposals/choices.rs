@@ -153,7 +153,7 @@ fn other_text_in_place_of_a_rejected_hunk_is_reviewed() {
     w.skip();
     writes(&mut w, F, "one\nTWO\nthree\n4\nfive\n");
     assert_eq!(hunks(&w), 1);
-    assert!(w.was_told("something else than you rejected"));
+    assert!(w.was_told("something other than the hunk you rejected"));
 }
 
 #[test]

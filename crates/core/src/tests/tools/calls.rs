@@ -105,7 +105,7 @@ fn calling_an_unavailable_tool_is_an_error() {
     let none = "Neovim does not offer this tool; list the tools again.";
     let saw = [
         format!("tool 1 fails: {none}"),
-        "tool 2 fails: The user's configuration lets nobody call this tool: go on without it."
+        "tool 2 fails: The user's configuration rejects calls of this tool: go on without it."
             .into(),
         "offer change never".into(),
         format!("tool 3 fails: {none}"),

@@ -112,7 +112,7 @@ fn a_caller_abandons_its_call() {
         &format!("tool 2 {CANCELLED}"),
     ]);
     assert_eq!(w.chat().matches("cancelled").count(), 3, "{}", w.chat());
-    let told = "The agent waits no longer for your answer to: The change.";
+    let told = "The agent gave up this call before you answered: The change.";
     assert_eq!(w.chat().matches(told).count(), 1, "{}", w.chat());
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn not_saved(path: &Path, why: SaveError) -> String {
     let why = match why {
         SaveError::Refused(why) => why,
         SaveError::Stale => {
-            "another program has changed it on disk; its lines come into the buffer, then \
+            "another program has changed it on disk; its lines are merged into the buffer, then \
              `:write` saves both"
                 .to_owned()
         }

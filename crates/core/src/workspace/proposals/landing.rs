@@ -147,8 +147,7 @@ impl Workspace {
         self.proposals.kept = kept;
         if left > 0 && !written.is_empty() {
             let text = format!(
-                "{}: the agent has written something else than you rejected; it is still to be \
-                 reviewed.",
+                "{}: the agent wrote something other than the hunk you rejected; review it.",
                 path.display()
             );
             fx.push(notify(Level::Warn, text));
