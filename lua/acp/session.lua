@@ -54,7 +54,7 @@ function M.open(opts)
   -- All that other programs change there during a turn would pass for the agent's work.
   if (opts.new or name ~= last) and (cwd == home or cwd == "/") then
     vim.notify_once(
-      "acp.nvim: the session's folder is no project: `:cd` to one, then `:AcpChat!`.",
+      "acp.nvim: the session's folder is not a project: `:cd` to one, then `:AcpChat!`.",
       vim.log.levels.WARN
     )
   end

@@ -335,7 +335,7 @@ fn save(edit: &Edit, stamp: Option<Stamp>) -> Result<(), SaveError> {
         return Err(SaveError::Refused(OUTSIDE.to_owned()));
     }
     if stamp.is_some() && acp_edge::paths::is_read_only(path) {
-        let why = "the file is read-only; run `chmod u+w` on it if it shall change";
+        let why = "the file is read-only; run `chmod u+w` on it to allow changes";
         return Err(SaveError::Refused(why.to_owned()));
     }
     let text = || super::lines::text(buf, 0, api("nvim_buf_line_count", (buf,))?);

@@ -61,7 +61,7 @@ pub fn file(key: SessionKey) -> mlua::Result<()> {
             ..
         }) => visit(&path, row),
         Some(_) => notify(Level::Info, "This tool call names no file."),
-        None => notify(Level::Info, "There is no file's name under the cursor."),
+        None => notify(Level::Info, "There is no file name under the cursor."),
     }
 }
 

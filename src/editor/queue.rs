@@ -161,7 +161,7 @@ pub fn focus(key: SessionKey) -> mlua::Result<()> {
     let buf = panel::buffer(key, Kind::Queue);
     match buf.map_or(Ok(None), |buf| window::showing(buf, tab))? {
         Some(win) => window::go_to(win),
-        None => notify(Level::Warn, "There is no room to show the queued prompts."),
+        None => notify(Level::Warn, "The queue does not fit: make the chat higher."),
     }
 }
 

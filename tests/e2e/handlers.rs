@@ -261,13 +261,13 @@ fn a_failing_handler_is_reported_to_the_agent_and_neovim_survives() {
         &nvim,
         "function() return { a = { print } } end",
         true,
-        "a function is no data (at `a.1`)",
+        "a function is not plain data (at `a.1`)",
     );
     caller.check(
         &nvim,
         "function() return print end",
         true,
-        "a function is no data",
+        "a function is not plain data",
     );
     caller.check(
         &nvim,
@@ -275,12 +275,17 @@ fn a_failing_handler_is_reported_to_the_agent_and_neovim_survives() {
         true,
         "may contain itself",
     );
-    caller.check(&nvim, "function() return { 0 / 0 } end", true, "no end");
+    caller.check(
+        &nvim,
+        "function() return { 0 / 0 } end",
+        true,
+        "not a number",
+    );
     caller.check(
         &nvim,
         "function() return { [print] = 1 } end",
         true,
-        "no name of a field",
+        "cannot name a field",
     );
     caller.check(
         &nvim,

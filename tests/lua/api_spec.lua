@@ -106,7 +106,7 @@ return function(test)
     require("acp").open({ cwd = dir })
     same({}, support.notices)
     require("acp").open({ cwd = vim.fs.normalize("~") })
-    contains("the session's folder is no project", support.notices[1].text)
+    contains("the session's folder is not a project", support.notices[1].text)
   end)
 
   test("a folder may have any name", function()

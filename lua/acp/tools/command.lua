@@ -77,7 +77,7 @@ function M.run(args)
     switch(vim.list_slice(args, 2), action == "enable")
   else
     error(
-      "acp.nvim: `:Acp tools` is followed by nothing, or by `enable` or `disable` and names.",
+      "acp.nvim: use `:Acp tools`, `:Acp tools enable NAME ...` or `:Acp tools disable NAME ...`.",
       0
     )
   end

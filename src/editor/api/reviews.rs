@@ -100,7 +100,7 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
         },
         "all" => Scope::All,
         other => {
-            let message = format!("\"{other}\" is no scope: use hunk, file, turn or all");
+            let message = format!("\"{other}\" is not a scope: use hunk, file, turn or all");
             return Err(mlua::Error::runtime(message));
         }
     };

@@ -116,7 +116,7 @@ fn milliseconds(seconds: f64) -> u64 {
 /// Reads the schema of a tool's arguments, which are always an object.
 fn parameters(value: Value) -> Result<Json, String> {
     let Json::Object(mut schema) = to_json(value, Empty::Schema)? else {
-        return Err("it is no table with names".to_owned());
+        return Err("it is not a table with names".to_owned());
     };
     schema.entry("type").or_insert_with(|| "object".into());
     // Some agents expect it even for a tool without arguments.
@@ -136,7 +136,7 @@ fn read_ask(kind: &str, what: &Table) -> mlua::Result<ToolAsk> {
         }),
         "write" => {
             let content: mlua::String = what.get("content")?;
-            let why = "ctx.write: the text is no UTF-8";
+            let why = "ctx.write: the text is not UTF-8";
             let content = content.to_str().map_err(|_| mlua::Error::runtime(why))?;
             Ok(ToolAsk::Write {
                 path: path()?,

@@ -152,7 +152,7 @@ impl Reader {
                 }
                 self.table(&table, role)
             }
-            other => self.wrong(&format!("a {} is no data", other.type_name())),
+            other => self.wrong(&format!("a {} is not plain data", other.type_name())),
         }
     }
 
@@ -166,7 +166,7 @@ impl Reader {
         }
         match Number::from_f64(number) {
             Some(number) => Ok(Json::Number(number)),
-            None => self.wrong("that number has no end"),
+            None => self.wrong("the number is infinite or not a number"),
         }
     }
 
@@ -263,7 +263,7 @@ impl Reader {
             }
             Value::Integer(integer) => Ok(Key::Integer(*integer)),
             Value::Number(number) => Ok(Key::Number(*number)),
-            other => self.wrong(&format!("a {} is no name of a field", other.type_name())),
+            other => self.wrong(&format!("a {} cannot name a field", other.type_name())),
         }
     }
 

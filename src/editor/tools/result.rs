@@ -12,7 +12,7 @@ use acp_core::spine::tool::ToolResult;
 const BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
 /// The text for a handler that has returned nothing.
-const NOTHING: &str = "Done. The tool has nothing to say.";
+const NOTHING: &str = "Done. The tool returned nothing.";
 
 /// Reads the return value of a handler.
 ///
@@ -23,7 +23,7 @@ pub fn read(value: Value) -> Result<ToolResult, String> {
         return Ok(ToolResult::text(NOTHING));
     }
     let is_content = matches!(&value, Value::Table(table) if has_blocks(table));
-    let wrong = |why: String| format!("The tool has returned what is no data: {why}.");
+    let wrong = |why: String| format!("The tool returned a value that cannot be sent: {why}.");
     let json = to_json(value, Empty::List).map_err(wrong)?;
     Ok(match json {
         Json::Object(fields) if is_content => whole(fields),
