@@ -50,7 +50,7 @@ find_release() {
 	ssh://*) origin=https://$(echo "${origin#ssh://}" | sed 's/^[^@/]*@//; s/^\([^:/]*\):[0-9]*/\1/') ;;
 	*@*:*) origin=https://$(echo "${origin#*@}" | sed 's/:/\//') ;;
 	/*) origin=file://$origin ;;
-	*) fail "the address of the releases is unknown, because this folder is no clone: set ACP_RELEASE_URL to the folder with $archive, or run \`./install.sh source\` in $root." ;;
+	*) fail "the address of the releases is unknown, because this folder is not a clone: set ACP_RELEASE_URL to the folder with $archive, or run \`./install.sh source\` in $root." ;;
 	esac
 	origin=${origin%/}
 	echo "${origin%.git}/releases/download/v$version"

@@ -68,7 +68,9 @@ fn created(
         .iter()
         .find(|(name, _)| name.is_empty() || name.contains('='))
     {
-        return Err(format!("params.env: \"{name}\" is no name of a variable"));
+        return Err(format!(
+            "params.env: \"{name}\" is not the name of a variable"
+        ));
     }
     let call = TerminalCall::Create {
         command,

@@ -77,7 +77,7 @@ fn a_command_with_an_invalid_part_is_refused() {
     );
     check_create(
         r#","command":"x","env":[{"name":"A=B","value":"b"}]"#,
-        Err("params.env: \"A=B\" is no name of a variable"),
+        Err("params.env: \"A=B\" is not the name of a variable"),
     );
     check_create(
         r#","command":"x","args":["a\u0000b"]"#,

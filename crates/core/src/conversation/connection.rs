@@ -95,8 +95,8 @@ impl Conversation {
     pub(crate) fn part(&mut self, key: SessionKey) {
         if let Some(session) = self.sessions.get_mut(&key) {
             session.is_alone = true;
-            let text = "The agent's process accepts no further session: this one gets a process of \
-                        its own.";
+            let text = "The agent's process accepts no further session: this one gets its own \
+                        process.";
             session.transcript.notice(Level::Info, text);
         }
     }

@@ -250,7 +250,7 @@ impl Conversation {
             }
             (None, Some(_)) => {
                 let text = "The keys you have typed to log in are forgotten. The agent keeps them \
-                            until it restarts: `:Acp restart` does that.";
+                            until you restart it: `:Acp restart`.";
                 self.notice(key, Level::Info, text);
             }
             (None, None) => {

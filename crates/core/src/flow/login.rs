@@ -158,8 +158,8 @@ impl Model {
     ) {
         self.conversation.give(key, method, vars);
         if self.conversation.serves_somebody(agent) {
-            let text = "The agent gets the keys you have typed when it restarts: `:Acp restart` does \
-                        that.";
+            let text =
+                "The agent gets the keys you have typed when you restart it: `:Acp restart`.";
             return self.conversation.notice(key, Level::Info, text);
         }
         let text =
