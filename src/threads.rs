@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::editor::{Outbox, Published, Wiring};
@@ -18,7 +18,8 @@ use acp_core::spine::view::Frame;
 use acp_core::update::{is_streamed, update};
 use acp_core::view::snapshot::{Publishing, Snapshot};
 use acp_edge::inbox::{Inbox, Outlet, inbox};
-use acp_edge::{panics, slow};
+use acp_edge::panics::{self, lock};
+use acp_edge::slow;
 use acp_host::{Environment, Host, HostConfig};
 
 /// The time pending writes, and then agents, have to end when Neovim quits.
@@ -53,7 +54,7 @@ pub fn start(
     quiet_panics();
     let (inbox, outlet) = inbox();
     let config = HostConfig::new(log_path, state_path, tools_socket, log_level);
-    *ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(config.environment.clone());
+    *lock(&ENVIRONMENT) = Some(config.environment.clone());
     let host = Host::start(inbox.clone(), config)
         .map_err(|error| format!("acp.nvim could not start its threads: {error}"))?;
     let outbox = Arc::new(Outbox::default());
@@ -76,7 +77,7 @@ pub fn start(
         inbox: inbox.clone(),
         ended: is_ended,
     };
-    *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+    *lock(&RUNNING) = Some(running);
     Ok(Wiring {
         inbox,
         outbox,
@@ -91,7 +92,7 @@ pub fn start(
 
 /// Reads the environment again, for agents started from now on.
 fn refresh_environment() {
-    let environment = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let environment = lock(&ENVIRONMENT);
     if let Some(environment) = environment.as_ref() {
         environment.refresh();
     }
@@ -99,10 +100,7 @@ fn refresh_environment() {
 
 /// Ends the agents, and waits a bounded time for pending writes.
 fn shut_down() {
-    let running = RUNNING
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
+    let running = lock(&RUNNING).take();
     if let Some(running) = running {
         running.inbox.send(Event::Quit);
         // A core that does not answer in time must not keep Neovim from quitting.
@@ -208,10 +206,7 @@ impl Core {
     }
 
     fn publish(&self, snapshot: Snapshot) {
-        *self
-            .published
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        *lock(&self.published) = Arc::new(snapshot);
     }
 }
 

@@ -200,7 +200,7 @@ function M.login(id, session)
       return method.id
     end, methods)
     local there = #ids > 0 and "use " .. table.concat(ids, ", ") or "it has none"
-    local text = "acp.nvim: the agent %q has no log-in method %q; %s."
+    local text = "acp.nvim: agent %q has no log-in method %q; %s."
     error(text:format(agent.name, id, there), 0)
   elseif #methods == 0 then
     local text = "acp.nvim: the agent %q offers no log-in here: log in with its own command in a "

@@ -7,13 +7,14 @@
 
 use std::cell::OnceCell;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use acp_core::conversation::info::SessionInfo;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::snapshot::Snapshot;
 use acp_edge::inbox::Inbox;
+use acp_edge::panics::lock;
 
 /// The snapshot the core published last.
 pub type Published = Arc<Mutex<Arc<Snapshot>>>;
@@ -61,11 +62,7 @@ pub fn inbox() -> Option<Inbox> {
 
 /// Returns the snapshot the core published last.
 pub fn snapshot() -> Arc<Snapshot> {
-    with(|it| {
-        let published = it.published.lock();
-        Arc::clone(&published.unwrap_or_else(PoisonError::into_inner))
-    })
-    .unwrap_or_default()
+    with(|it| Arc::clone(&lock(&it.published))).unwrap_or_default()
 }
 
 /// Runs `body` with the last snapshot of a session; `None` if the core does not know it yet.

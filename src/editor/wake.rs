@@ -8,7 +8,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use nvim_oxi::libuv::AsyncHandle;
@@ -21,6 +21,7 @@ use super::{guard, nvim, state};
 use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::effect::EditorEffect;
 use acp_core::spine::view::{Frame, FrameSize};
+use acp_edge::panics::lock;
 
 /// The shortest time between two frames, in milliseconds.
 pub const FRAME_MS: u64 = 16;
@@ -39,7 +40,7 @@ impl Outbox {
     /// Queues an effect for the main thread. Never blocks; besides edits, messages and
     /// announcements about files, the queue holds at most one frame and one wake-up.
     pub fn push(&self, effect: EditorEffect) {
-        self.lock().push_back(effect);
+        lock(&self.queue).push_back(effect);
         self.wake();
     }
 
@@ -53,22 +54,18 @@ impl Outbox {
 
     /// Wakes Neovim's loop again if the queue is not empty.
     fn wake_if_more(&self) {
-        if !self.lock().is_empty() {
+        if !lock(&self.queue).is_empty() {
             self.wake();
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<EditorEffect>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn pop(&self) -> Option<EditorEffect> {
-        self.lock().pop_front()
+        lock(&self.queue).pop_front()
     }
 
     /// Removes the wake-up if it is the only pending effect; returns whether it was.
     fn take_lone_wake(&self) -> bool {
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         let lone = queue.len() == 1 && matches!(queue.front(), Some(EditorEffect::Wake));
         if lone {
             queue.clear();

@@ -315,7 +315,7 @@ fn a_failing_handler_is_reported_to_the_agent_and_neovim_survives() {
         &nvim,
         "function(_, ctx) return ctx.write('b', 'a\\255') end",
         true,
-        "no UTF-8",
+        "not UTF-8",
     );
     caller.check(
         &nvim,

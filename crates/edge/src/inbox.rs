@@ -14,10 +14,11 @@
 //! the sender drops it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::panics::lock;
 use acp_core::event::Event;
 
 /// The bytes per unit of capacity; each message takes at least one unit.
@@ -71,7 +72,7 @@ pub struct Permit {
 impl Inbox {
     /// Sends on the prompt lane; never blocks, and drops nothing while the core runs.
     pub fn send(&self, event: Event) {
-        let mut queues = self.shared.lock();
+        let mut queues = lock(&self.shared.queues);
         if !queues.closed {
             queues.prompt.push_back((event, None));
             // Release the lock first, so that the receiver finds it free.
@@ -100,7 +101,7 @@ impl Inbox {
 
     /// Sends an event that has a permit on the prompt lane.
     pub fn send_with(&self, event: Event, permit: Permit) {
-        let mut queues = self.shared.lock();
+        let mut queues = lock(&self.shared.queues);
         if !queues.closed {
             queues.prompt.push_back((event, Some(permit)));
             drop(queues);
@@ -135,7 +136,7 @@ impl Inbox {
                 *last = Some(permit);
             }
         }
-        let mut queues = self.shared.lock();
+        let mut queues = lock(&self.shared.queues);
         if !all.is_empty() && !queues.closed {
             queues.agent.extend(all);
             drop(queues);
@@ -146,7 +147,7 @@ impl Inbox {
     /// Sends on the agent lane without a permit: for the few events that must not overtake an
     /// agent's messages, such as its exit and the end of a time limit.
     pub fn send_behind_agents(&self, event: Event) {
-        let mut queues = self.shared.lock();
+        let mut queues = lock(&self.shared.queues);
         if !queues.closed {
             queues.agent.push_back((event, None));
             self.shared.arrived.notify_one();
@@ -169,7 +170,7 @@ fn units(bytes: usize, most: usize) -> Option<u32> {
 
 impl Clone for Inbox {
     fn clone(&self) -> Self {
-        self.shared.lock().senders += 1;
+        lock(&self.shared.queues).senders += 1;
         Self {
             shared: Arc::clone(&self.shared),
         }
@@ -178,7 +179,7 @@ impl Clone for Inbox {
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        let mut queues = self.shared.lock();
+        let mut queues = lock(&self.shared.queues);
         queues.senders -= 1;
         if queues.senders == 0 {
             self.shared.arrived.notify_one();
@@ -190,7 +191,7 @@ impl Outlet {
     /// Receives the next event, waiting for one; `None` if the queue is empty and all senders are
     /// gone.
     pub fn recv(&self) -> Option<Event> {
-        let mut queues = self.shared.lock();
+        let mut queues = lock(&self.shared.queues);
         loop {
             if let Some((event, permit)) = queues.pop() {
                 drop(queues);
@@ -210,13 +211,13 @@ impl Outlet {
 
     /// Receives the next event if there is one.
     pub fn try_recv(&self) -> Option<Event> {
-        let popped = self.shared.lock().pop();
+        let popped = lock(&self.shared.queues).pop();
         popped.map(|(event, _room)| event)
     }
 
     /// Receives the next event if there is one and it `is_wanted`.
     pub fn try_recv_if(&self, is_wanted: impl Fn(&Event) -> bool) -> Option<Event> {
-        let mut queues = self.shared.lock();
+        let mut queues = lock(&self.shared.queues);
         let next = queues.prompt.front().or_else(|| queues.agent.front());
         let popped = next.is_some_and(|(event, _)| is_wanted(event));
         let popped = popped.then(|| queues.pop()).flatten();
@@ -226,13 +227,13 @@ impl Outlet {
 
     /// Returns whether no event waits.
     pub fn is_empty(&self) -> bool {
-        let queues = self.shared.lock();
+        let queues = lock(&self.shared.queues);
         queues.prompt.is_empty() && queues.agent.is_empty()
     }
 
     /// Returns the number of agents' messages that are queued.
     pub fn agent_messages(&self) -> usize {
-        self.shared.lock().agent.len()
+        lock(&self.shared.queues).agent.len()
     }
 }
 
@@ -242,7 +243,7 @@ impl Drop for Outlet {
         self.shared.agent_permits.close();
         self.shared.terminal_permits.close();
         self.shared.disk_permits.close();
-        let mut queues = self.shared.lock();
+        let mut queues = lock(&self.shared.queues);
         queues.closed = true;
         let dropped = (
             std::mem::take(&mut queues.prompt),
@@ -268,13 +269,6 @@ struct Queues {
     agent: VecDeque<(Event, Option<Permit>)>,
     senders: usize,
     closed: bool,
-}
-
-impl Shared {
-    /// No code panics while it holds the lock, so a poisoned lock is still consistent.
-    fn lock(&self) -> MutexGuard<'_, Queues> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Queues {
@@ -452,7 +446,7 @@ mod tests {
         assert!(matches!(poll(waiting.as_mut()), Poll::Ready(None)));
         inbox.send_agent([timer(1)], held);
         inbox.send(timer(2));
-        assert!(inbox.shared.lock().pop().is_none());
+        assert!(lock(&inbox.shared.queues).pop().is_none());
     }
 
     #[test]

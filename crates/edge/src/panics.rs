@@ -1,8 +1,9 @@
-//! Messages of caught panics, and the switch by which tests cause a panic.
+//! Messages of caught panics, locks that a panic has poisoned, and the switch by which tests cause a
+//! panic.
 
 use std::any::Any;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Returns the message of a caught panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
@@ -11,6 +12,12 @@ pub fn message(panic: &(dyn Any + Send)) -> String {
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned())
+}
+
+/// Locks a mutex, even if a thread has panicked while it held the lock: what is locked is consistent
+/// at each point where code can panic.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 static INJECTED: AtomicUsize = AtomicUsize::new(0);

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -29,6 +29,7 @@ use acp_core::event::{AgentEvent, Event};
 use acp_core::spine::effect::Level;
 use acp_core::spine::event::AgentSpec;
 use acp_core::spine::ids::AgentKey;
+use acp_edge::panics::lock;
 
 /// The host's handle on an agent, shared with the tasks that serve it.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl Agent {
             self.end_for(Some(Blame::Backlog(mib)));
             return;
         }
-        if let Some(lines) = self.lock_lines().as_ref() {
+        if let Some(lines) = lock(&self.lines).as_ref() {
             // An error means that the writer task has ended, and the agent with it.
             let _ = lines.send(line);
         }
@@ -102,7 +103,7 @@ impl Agent {
     }
 
     fn plan(&self, term: Duration, kill: Duration, blame: Option<Blame>) {
-        self.lock_lines().take();
+        lock(&self.lines).take();
         self.end.plan(term, kill, blame);
     }
 
@@ -116,10 +117,6 @@ impl Agent {
     /// Waits until the whole group has ended.
     pub(super) async fn gone(&self) {
         self.end.over().await;
-    }
-
-    fn lock_lines(&self) -> std::sync::MutexGuard<'_, Option<UnboundedSender<String>>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
+use acp_edge::panics::lock;
+
 /// Maximum time to wait for a report.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -83,7 +85,7 @@ impl Cookie {
     pub(crate) fn note(&self, kind: EventKind) {
         // Its end is reported as well.
         if matches!(kind, EventKind::Modify(ModifyKind::Data(_))) {
-            let mut report = self.lock();
+            let mut report = lock(&self.report);
             if *report != Report::Lost {
                 *report = Report::Handled;
                 self.reported.notify_one();
@@ -93,7 +95,7 @@ impl Cookie {
 
     /// Records that reports were lost.
     pub(crate) fn lose(&self) {
-        *self.lock() = Report::Lost;
+        *lock(&self.report) = Report::Lost;
         self.reported.notify_one();
     }
 
@@ -116,16 +118,12 @@ impl Cookie {
 
     /// Lets others wait until the turn ends.
     pub(crate) fn take_turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Report> {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.turn)
     }
 
     /// Waits until the report is not due, for so long since the change.
     fn wait(&self, patience: Duration) -> MutexGuard<'_, Report> {
-        let report = self.lock();
+        let report = lock(&self.report);
         let left = match *report {
             Report::Due(since) => patience.saturating_sub(since.elapsed()),
             Report::Handled | Report::Lost => Duration::ZERO,
@@ -183,7 +181,7 @@ mod tests {
         let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
         let cookie = Cookie::silent();
         let bytes = || cookie.file.metadata().expect("a file").len();
-        let is_handled = || *cookie.lock() == Report::Handled;
+        let is_handled = || *lock(&cookie.report) == Report::Handled;
         assert!(!cookie.catch_up_within(Duration::ZERO));
         assert_eq!(bytes(), 1);
         cookie.file.set_len(0).expect("empty");
@@ -210,7 +208,7 @@ mod tests {
         let overdue = Instant::now().checked_sub(patience).expect("a time");
         for report in [Report::Due(overdue), Report::Lost] {
             let (cookie, begun) = (Cookie::silent(), Instant::now());
-            *cookie.lock() = report;
+            *lock(&cookie.report) = report;
             assert!(!cookie.catch_up_within(patience));
             assert!(begun.elapsed() < patience, "{report:?}");
         }

@@ -11,7 +11,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tokio::sync::{Semaphore, watch};
@@ -31,6 +31,7 @@ use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::FileState;
 use acp_core::text::Text;
 use acp_core::text::format::Format;
+use acp_edge::panics::lock;
 use acp_edge::paths::{is_missing, resolved};
 
 /// An operation on a file.
@@ -105,7 +106,7 @@ impl Disk {
 
     /// Queues an operation; returns at once.
     pub(super) fn run(&self, path: PathBuf, operation: Operation, kit: &Kit) {
-        match self.shared.lock().entry(path.clone()) {
+        match lock(&self.shared.queues).entry(path.clone()) {
             Entry::Occupied(mut queue) => {
                 queue.get_mut().push_back(operation);
                 return;
@@ -140,7 +141,7 @@ impl Disk {
 impl Shared {
     /// Takes the next operation on a path, or removes the path's queue if it is empty.
     fn next(&self, path: &Path) -> Option<Operation> {
-        let mut queues = self.lock();
+        let mut queues = lock(&self.queues);
         let operation = queues.get_mut(path).and_then(VecDeque::pop_front);
         if operation.is_none() {
             queues.remove(path);
@@ -158,10 +159,6 @@ impl Shared {
         // The semaphore is never closed.
         let _permit = self.open.acquire().await;
         kit.blocking(place, work).await
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, VecDeque<Operation>>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

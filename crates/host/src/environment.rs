@@ -5,7 +5,9 @@
 //! library.
 
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use acp_edge::panics::lock;
 
 /// The user's environment at the time of the last capture, shared by all clones.
 ///
@@ -36,7 +38,7 @@ impl Environment {
     /// Captures the environment again, for this clone and all others.
     pub fn refresh(&self) {
         let fresh = Arc::new(std::env::vars_os().collect());
-        *self.lock() = fresh;
+        *lock(&self.variables) = fresh;
     }
 
     /// Returns whether a variable has this value.
@@ -65,12 +67,6 @@ impl Environment {
     }
 
     pub(super) fn variables(&self) -> Variables {
-        Arc::clone(&self.lock())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Variables> {
-        self.variables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        Arc::clone(&lock(&self.variables))
     }
 }

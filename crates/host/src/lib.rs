@@ -38,7 +38,7 @@ mod tests;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -64,6 +64,7 @@ use acp_core::spine::effect::{HostEffect, Level};
 use acp_core::spine::ids::AgentKey;
 use acp_core::spine::pending::{Token, reply};
 use acp_edge::inbox::Inbox;
+use acp_edge::panics::lock;
 
 /// Configuration of the host.
 #[derive(Debug, Clone)]
@@ -409,7 +410,7 @@ impl Host {
     }
 
     fn spawn(&self, key: AgentKey, spec: acp_core::spine::event::AgentSpec) {
-        let mut agents = self.kit.lock();
+        let mut agents = lock(&self.kit.agents);
         let agent = Agent::start(key, spec, &self.kit);
         if let Some(old) = agents.insert(key, agent) {
             // Keys are unique; if one were reused, the old process must not be orphaned.
@@ -542,24 +543,20 @@ impl Kit {
     }
 
     fn agent(&self, key: AgentKey) -> Option<Arc<Agent>> {
-        self.lock().get(&key).cloned()
+        lock(&self.agents).get(&key).cloned()
     }
 
     fn all_agents(&self) -> Vec<Arc<Agent>> {
-        self.lock().values().cloned().collect()
+        lock(&self.agents).values().cloned().collect()
     }
 
     fn forget(&self, agent: &Arc<Agent>) {
-        let mut agents = self.lock();
+        let mut agents = lock(&self.agents);
         if agents
             .get(&agent.key())
             .is_some_and(|there| Arc::ptr_eq(there, agent))
         {
             agents.remove(&agent.key());
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<AgentKey, Arc<Agent>>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -25,6 +25,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use tokio::sync::{oneshot, watch};
 
 use super::watchdog::WATCHDOG;
+use acp_edge::panics::lock;
 
 /// A running child, its group, and its pipes or terminal.
 pub(super) struct Process<W> {
@@ -150,7 +151,7 @@ impl Group {
 
     /// Sends a signal to every member; does nothing if the group is empty.
     pub(super) fn signal(&self, signal: Signal) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if self.look(&mut state) != GroupState::Gone
             && let Some(id) = self.id
         {
@@ -162,12 +163,12 @@ impl Group {
 
     /// Returns whether the leader is reaped and the group is empty.
     pub(super) fn is_gone(&self) -> bool {
-        self.look(&mut self.lock()) == GroupState::Gone
+        self.look(&mut lock(&self.state)) == GroupState::Gone
     }
 
     /// Returns whether the leader has not been reaped yet.
     pub(super) fn is_led(&self) -> bool {
-        *self.lock() == GroupState::Led
+        *lock(&self.state) == GroupState::Led
     }
 
     fn look(&self, state: &mut GroupState) -> GroupState {
@@ -191,7 +192,7 @@ impl Group {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while let Err(Errno::INTR) = rustix::process::waitid(WaitId::Pid(id), options) {}
         }
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let status = child.wait();
         *state = GroupState::Leaderless;
         self.look(&mut state);
@@ -200,10 +201,6 @@ impl Group {
             // Another part of the process has reaped it.
             Err(error) => Exit::Unknown(error.to_string()),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, GroupState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,11 +10,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use acp_core::spine::event::Stamp;
+use acp_edge::panics::lock;
 
 use crate::cookie::Cookie;
 use crate::open_files::OpenFiles;
@@ -137,7 +138,7 @@ impl Writers {
 
     /// Adds a watcher that reports writers.
     pub(super) fn add_watcher(&self, cookie: &Arc<Cookie>) {
-        let mut cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cookies = lock(&self.cookies);
         cookies.retain(|it| it.strong_count() > 0);
         cookies.push(Arc::downgrade(cookie));
     }
@@ -146,7 +147,7 @@ impl Writers {
     /// done so in time. Blocks; do not call it on the main thread.
     pub(super) fn catch_up(&self) -> bool {
         let cookies: Vec<Arc<Cookie>> = {
-            let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
+            let cookies = lock(&self.cookies);
             cookies.iter().filter_map(Weak::upgrade).collect()
         };
         cookies.iter().all(|cookie| cookie.catch_up())
@@ -170,7 +171,7 @@ impl Writers {
     /// path.
     pub(super) fn note_written(&self, path: &Path) {
         self.insert_open(path);
-        if let Some(open) = self.lock().open.get_mut(path) {
+        if let Some(open) = lock(&self.tracked).open.get_mut(path) {
             open.is_written = true;
         }
     }
@@ -180,7 +181,7 @@ impl Writers {
         if !cfg!(target_os = "linux") {
             return;
         }
-        let mut tracked = self.lock();
+        let mut tracked = lock(&self.tracked);
         if tracked.open.len() >= REMEMBERED {
             tracked
                 .open
@@ -196,17 +197,17 @@ impl Writers {
     }
 
     pub(super) fn note_closed(&self, path: &Path) {
-        self.lock().open.remove(path);
+        lock(&self.tracked).open.remove(path);
     }
 
     /// Forgets all writers: their closing may have been missed.
     pub(super) fn forget(&self) {
-        self.lock().open.clear();
+        lock(&self.tracked).open.clear();
     }
 
     /// Returns whether a program has a file of this size open and is writing it.
     pub(super) fn is_open(&self, path: &Path, bytes: u64) -> bool {
-        self.lock().open_for(path, bytes).is_some()
+        lock(&self.tracked).open_for(path, bytes).is_some()
     }
 
     /// Returns whether a program has a file of this size open for writing and does not close it soon.
@@ -252,7 +253,7 @@ impl Writers {
 
     /// Records a file that this client or Neovim has written: it is complete although it is new.
     pub(super) fn note_own_write(&self, stamp: Stamp) {
-        let mut tracked = self.lock();
+        let mut tracked = lock(&self.tracked);
         tracked
             .own_writes
             .retain(|(_, since)| since.elapsed() < self.quiescence.after);
@@ -264,7 +265,7 @@ impl Writers {
     /// Records that Neovim begins or has ended saving a file. In between, the file may be missing: it
     /// is renamed to a backup, and written anew.
     pub(super) fn note_saving(&self, path: &Path, is_begun: bool) {
-        let mut tracked = self.lock();
+        let mut tracked = lock(&self.tracked);
         let now = Instant::now();
         tracked.saving.retain(|_, until| *until > now);
         match is_begun {
@@ -279,13 +280,13 @@ impl Writers {
     /// Returns until when to wait for a file that Neovim is saving. The end of a save that fails is
     /// noted late while Neovim waits for a key.
     pub(super) fn saving_until(&self, path: &Path) -> Option<Instant> {
-        let until = self.lock().saving.get(path).copied();
+        let until = lock(&self.tracked).saving.get(path).copied();
         until.filter(|until| *until > Instant::now())
     }
 
     /// Records that waiting for a file timed out.
     pub(super) fn note_timed_out(&self, path: &Path) {
-        let mut tracked = self.lock();
+        let mut tracked = lock(&self.tracked);
         let patience = self.quiescence.patience;
         tracked
             .timed_out
@@ -297,7 +298,7 @@ impl Writers {
 
     /// Returns whether waiting for a file has just timed out, so that waiting again is pointless.
     pub(super) fn has_timed_out(&self, path: &Path) -> bool {
-        let tracked = self.lock();
+        let tracked = lock(&self.tracked);
         let since = tracked.timed_out.get(path);
         since.is_some_and(|since| since.elapsed() < self.quiescence.patience)
     }
@@ -317,7 +318,7 @@ impl Writers {
             // The report that it was closed may be late.
             return None;
         }
-        let open_for = self.lock().open_for(path, stamp.bytes);
+        let open_for = lock(&self.tracked).open_for(path, stamp.bytes);
         if open_for.is_some_and(|it| it < self.quiescence.patience) {
             return Some(self.quiescence.after);
         }
@@ -325,12 +326,8 @@ impl Writers {
     }
 
     fn is_own_write(&self, stamp: &Stamp) -> bool {
-        let tracked = self.lock();
+        let tracked = lock(&self.tracked);
         tracked.own_writes.iter().any(|(own, _)| own == stamp)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tracked> {
-        self.tracked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -491,6 +488,6 @@ mod tests {
         for n in 0..10_000 {
             writers.note_written(Path::new(&format!("/p/{n}")));
         }
-        assert!(writers.lock().open.len() <= REMEMBERED);
+        assert!(lock(&writers.tracked).open.len() <= REMEMBERED);
     }
 }

@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::process::forking;
+use acp_edge::panics::lock;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
@@ -71,7 +72,7 @@ impl Watchdog {
     }
 
     fn with(&self, work: impl FnOnce(&mut State)) {
-        work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        work(&mut lock(&self.state));
     }
 }
 

@@ -19,7 +19,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rustix::fs::{Access, Gid, Mode, OFlags, Uid, XattrFlags};
 
@@ -28,6 +28,7 @@ use super::refusal::Refusal;
 use acp_core::spine::event::{Stamp, WriteError};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, Format};
+use acp_edge::panics::lock;
 use acp_edge::paths::is_missing;
 
 /// Prefix and ending of the names of temporary files, and the number of random letters and digits
@@ -62,7 +63,7 @@ impl Temporary {
         let made = builder.make_in(folder, |path| {
             forget(&name);
             name = path.file_name().unwrap_or_default().to_owned();
-            live().insert(name.clone());
+            lock(&LIVE).insert(name.clone());
             create(path)
         });
         match made {
@@ -102,18 +103,14 @@ impl Drop for Temporary {
     }
 }
 
-fn live() -> MutexGuard<'static, BTreeSet<OsString>> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn forget(name: &OsStr) {
-    live().remove(name);
+    lock(&LIVE).remove(name);
 }
 
 /// Returns whether a temporary file of this client has this name now.
 pub(super) fn is_temporary(name: &OsStr) -> bool {
     let is_like = name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
-    is_like && live().contains(name)
+    is_like && lock(&LIVE).contains(name)
 }
 
 /// Returns whether this is the name of a temporary file of any Neovim, whether it runs or was killed.

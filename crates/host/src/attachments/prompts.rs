@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -18,6 +18,7 @@ use crate::Kit;
 use acp_core::conversation::recall::MAX_PROMPTS;
 use acp_core::event::{ConversationEvent, Event};
 use acp_core::spine::effect::Level;
+use acp_edge::panics::lock;
 
 /// Size above which a file is shortened.
 const MAX_BYTES: u64 = 2 << 20;
@@ -57,7 +58,7 @@ impl Prompts {
 
     /// Saves a prompt of a folder; returns at once.
     pub(crate) fn keep(&self, folder: PathBuf, text: String, kit: &Kit) {
-        self.waiting().push_back((folder, text));
+        lock(&self.waiting).push_back((folder, text));
         let (here, kit) = (self.clone(), kit.clone());
         kit.clone()
             .spawn("a prompt", async move { here.finish(&kit).await });
@@ -67,7 +68,7 @@ impl Prompts {
     pub(crate) async fn finish(&self, kit: &Kit) {
         let _saving = self.saving.lock().await;
         loop {
-            let Some((folder, text)) = self.waiting().pop_front() else {
+            let Some((folder, text)) = lock(&self.waiting).pop_front() else {
                 return;
             };
             let state = self.state.clone();
@@ -77,10 +78,6 @@ impl Prompts {
                 kit.log.line(Level::Warn, "host", &line);
             }
         }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<(PathBuf, String)>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
 
@@ -14,6 +14,7 @@ use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::ids::ToolUseId;
 use acp_core::spine::tool::{Progress, ToolResult};
 use acp_edge::inbox::Inbox;
+use acp_edge::panics::lock;
 
 #[derive(Debug)]
 pub(super) struct Calls {
@@ -70,7 +71,7 @@ impl Calls {
         let share = admission.call()?;
         let id = ToolUseId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
         let slot = Arc::new(Slot::default());
-        self.lock().insert(id, Arc::clone(&slot));
+        lock(&self.open).insert(id, Arc::clone(&slot));
         Some(Call {
             id,
             name,
@@ -83,36 +84,25 @@ impl Calls {
 
     /// Answers a call if it is still pending.
     pub fn answer(&self, id: ToolUseId, result: ToolResult) {
-        let slot = self.lock().remove(&id);
+        let slot = lock(&self.open).remove(&id);
         if let Some(slot) = slot {
-            slot.lock().answer = Some(result);
+            lock(&slot.said).answer = Some(result);
             slot.changed.notify_one();
         }
     }
 
     /// Reports the progress of a call.
     pub fn report(&self, id: ToolUseId, progress: Progress) {
-        let slot = self.lock().get(&id).cloned();
+        let slot = lock(&self.open).get(&id).cloned();
         if let Some(slot) = slot {
-            slot.lock().progress = Some(progress);
+            lock(&slot.said).progress = Some(progress);
             slot.changed.notify_one();
         }
     }
 
     #[cfg(test)]
     pub fn count(&self) -> usize {
-        self.lock().len()
-    }
-
-    /// No code panics while it holds the lock, so a poisoned lock is still consistent.
-    fn lock(&self) -> MutexGuard<'_, HashMap<ToolUseId, Arc<Slot>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Slot {
-    fn lock(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open).len()
     }
 }
 
@@ -132,7 +122,7 @@ impl Call {
     /// Reports to the core a call that has ended already; no answer is awaited.
     pub async fn settle(self, bytes: usize, event: Event) -> Option<()> {
         let permit = self.calls.inbox.permit(bytes).await?;
-        if self.calls.lock().remove(&self.id).is_some() {
+        if lock(&self.calls.open).remove(&self.id).is_some() {
             self.calls.inbox.send_agent([event], permit);
         }
         Some(())
@@ -142,7 +132,7 @@ impl Call {
     pub async fn next_update(&self) -> CallUpdate {
         loop {
             {
-                let mut said = self.slot.lock();
+                let mut said = lock(&self.slot.said);
                 if let Some(progress) = said.progress.take() {
                     return CallUpdate::Progress(progress);
                 }
@@ -155,13 +145,13 @@ impl Call {
     }
 
     fn is_open(&self) -> bool {
-        self.calls.lock().contains_key(&self.id)
+        lock(&self.calls.open).contains_key(&self.id)
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let was_open = self.calls.lock().remove(&self.id).is_some();
+        let was_open = lock(&self.calls.open).remove(&self.id).is_some();
         if was_open && self.is_known {
             // Sent after the event that announced the call.
             let given_up = Event::Tool(ToolEvent::GivenUp { id: self.id });

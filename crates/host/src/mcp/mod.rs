@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 #[cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rmcp::ErrorData;
 use serde_json::Value as Json;
@@ -30,6 +30,7 @@ use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::{SessionKey, ToolUseId};
 use acp_core::spine::tool::{Progress, ToolResult, ToolSpec};
+use acp_edge::panics::lock;
 
 /// Maximum length of a message.
 const LINE_BYTES: usize = 16 << 20;
@@ -69,7 +70,7 @@ impl McpServer {
 
     /// Removes the socket: no further client can connect.
     pub fn close(&self) {
-        let place = &mut *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = &mut *lock(&self.place);
         drop(place.take());
     }
 
@@ -90,14 +91,14 @@ impl McpServer {
         let server = self.server(kit);
         self.listen(server);
         let admission = Arc::new(Admission::new(session, &token));
-        if let Some(old) = server.admitted().insert(session, admission) {
+        if let Some(old) = lock(&server.admitted).insert(session, admission) {
             old.end.cancel();
         }
     }
 
     pub fn shut_out(&self, session: SessionKey) {
         if let Some(server) = self.server.get()
-            && let Some(old) = server.admitted().remove(&session)
+            && let Some(old) = lock(&server.admitted).remove(&session)
         {
             old.end.cancel();
         }
@@ -117,7 +118,7 @@ impl McpServer {
 
     /// Listens on the socket, unless it already does.
     fn listen(&self, server: &Arc<Server>) {
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = lock(&self.place);
         if place.is_some() {
             return;
         }
@@ -185,7 +186,7 @@ impl Server {
     /// nothing.
     fn who(&self, token: &str) -> Option<Arc<Admission>> {
         let token = blake3::hash(token.as_bytes());
-        let admitted = self.admitted();
+        let admitted = lock(&self.admitted);
         let whose = admitted.values().filter(|one| one.takes(&token)).last();
         whose.cloned()
     }
@@ -237,11 +238,6 @@ impl Server {
 
     fn log(&self, level: Level, line: &str) {
         self.kit.log.line(level, "tools", line);
-    }
-
-    /// No code panics while it holds the lock, so a poisoned lock is still consistent.
-    fn admitted(&self) -> MutexGuard<'_, HashMap<SessionKey, Arc<Admission>>> {
-        self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

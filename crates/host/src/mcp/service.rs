@@ -2,7 +2,7 @@
 //!
 //! Invariant: an accepted call is answered by the core, or abandoned with its caller.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -20,6 +20,7 @@ use super::calls::{Call, CallUpdate};
 use super::offer::Offer;
 use crate::guard::guarded;
 use acp_core::spine::tool::{SERVER, ToolResult};
+use acp_edge::panics::lock;
 
 const INSTRUCTIONS: &str = "These tools act in the Neovim that the user is working in: they know \
     what is open, selected, diagnosed and not saved there, and can ask the user. Prefer them to \
@@ -45,7 +46,7 @@ impl Parcel {
     }
 
     fn take(&self) -> Option<Taken> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.0).take()
     }
 }
 

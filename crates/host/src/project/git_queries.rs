@@ -6,18 +6,18 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::watch::{self, Receiver, Sender};
 
 use super::committed::Reviews;
 use super::git::Git;
-use super::wakeups::lock;
 use super::watch::Watch;
 use crate::Kit;
 use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::{Level, Turns};
+use acp_edge::panics::lock;
 
 /// The time between two attempts to query a git that could not be started.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -136,7 +136,7 @@ impl Task {
     async fn ask(&self, asked: Arc<BTreeMap<PathBuf, u64>>, turns: impl Fn() -> Turns) -> bool {
         let (reviews, watch) = (Arc::clone(&self.reviews), Arc::clone(&self.watch));
         let work = move || {
-            let mut reviews = reviews.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reviews = lock(&reviews);
             let mut files = Vec::new();
             let done = reviews.ask(&asked, &mut files);
             let placed = lock(&watch).listen(reviews.signals());

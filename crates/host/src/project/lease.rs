@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 use rustix::fs::FlockOperation;
@@ -24,6 +24,7 @@ use super::checkpoints;
 use super::reading::{Exhausted, now};
 use super::store::make_private;
 use crate::locked::Locked;
+use acp_edge::panics::lock;
 
 const SUFFIX: &str = "life";
 const REVIEWS: &str = "reviews";
@@ -101,8 +102,7 @@ impl Lease {
 
     /// Returns whether it states that turns run.
     pub(super) fn has_turn(&self) -> bool {
-        let terms = self.terms.lock();
-        terms.unwrap_or_else(PoisonError::into_inner).turn.is_some()
+        lock(&self.terms).turn.is_some()
     }
 
     /// States that no turn runs, and that the next Neovim has all that was found in the last ones.
@@ -116,7 +116,7 @@ impl Lease {
     }
 
     fn state(&self, change: impl FnOnce(&mut Terms)) -> io::Result<()> {
-        let mut terms = self.terms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut terms = lock(&self.terms);
         let before = terms.clone();
         change(&mut terms);
         if *terms == before {
@@ -151,8 +151,7 @@ fn terms(mut file: &File) -> io::Result<Terms> {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let terms = self.terms.get_mut();
-        let is_cut = terms.unwrap_or_else(PoisonError::into_inner).turn.is_some();
+        let is_cut = self.has_turn();
         let has_none = matches!(self.reviews().try_exists(), Ok(false));
         if !is_cut && has_none {
             let _ = fs::remove_file(&self.path);

@@ -41,7 +41,7 @@ mod worker;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -55,6 +55,7 @@ use acp_core::spine::effect::{Level, Turns};
 use acp_core::spine::event::Stamp;
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::{Checkpoint, KeptReview};
+use acp_edge::panics::lock;
 
 /// The open projects.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ impl Projects {
     }
 
     pub(super) fn open(&self, root: PathBuf, kit: &Kit) {
-        let mut open = self.lock();
+        let mut open = lock(&self.open);
         if open.contains_key(&root) {
             return;
         }
@@ -130,7 +131,7 @@ impl Projects {
 
     /// Closes a project; queued operations are still carried out.
     pub(super) fn close(&self, root: &Path) {
-        self.lock().remove(root);
+        lock(&self.open).remove(root);
     }
 
     /// Takes a checkpoint; a root that is not open is answered with an error.
@@ -141,7 +142,7 @@ impl Projects {
         turns: Turns,
         kit: &Kit,
     ) {
-        match self.lock().get(root) {
+        match lock(&self.open).get(root) {
             Some(project) => project.send(Operation::Checkpoint(token, turns)),
             None => answer(kit, token, Err(not_open(root))),
         }
@@ -150,7 +151,7 @@ impl Projects {
     /// Returns the handle on an open project.
     #[cfg(test)]
     pub(super) fn project(&self, root: &Path) -> Option<Project> {
-        self.lock().get(root).cloned()
+        lock(&self.open).get(root).cloned()
     }
 
     /// Stores reviews and drops ended ones; if the last write was recent, after a short delay, together
@@ -193,7 +194,7 @@ impl Projects {
     }
 
     fn send(&self, root: &Path, operation: Operation) {
-        if let Some(project) = self.lock().get(root) {
+        if let Some(project) = lock(&self.open).get(root) {
             project.send(operation);
         }
     }
@@ -201,8 +202,8 @@ impl Projects {
     /// Closes all projects after their agents have ended, and waits until their reviews are stored;
     /// looks in progress are not awaited.
     pub(super) async fn end(&self, kit: &Kit) {
-        self.lock().clear();
-        let keepers = std::mem::take(&mut *self.keepers());
+        lock(&self.open).clear();
+        let keepers = std::mem::take(&mut *lock(&self.keepers));
         for keeper in keepers.into_values() {
             on_keeper(&keeper, kit, Keeper::agents_have_ended).await;
         }
@@ -210,15 +211,8 @@ impl Projects {
 
     fn keeper(&self, root: &Path) -> Arc<Keeper> {
         let new = || Arc::new(Keeper::new(root, self.store()));
-        Arc::clone(self.keepers().entry(root.to_owned()).or_insert_with(new))
-    }
-
-    fn keepers(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Keeper>>> {
-        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Project>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut keepers = lock(&self.keepers);
+        Arc::clone(keepers.entry(root.to_owned()).or_insert_with(new))
     }
 }
 

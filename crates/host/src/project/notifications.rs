@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use notify::EventKind;
@@ -16,6 +16,7 @@ use super::gather::{Activity, Due, Gather, PostponedPaths};
 use crate::cookie::Cookie;
 use crate::quiescence::Writers;
 use crate::write;
+use acp_edge::panics::lock;
 
 /// The notifications for a project.
 #[derive(Debug)]
@@ -205,7 +206,7 @@ impl Notifications {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn sift(&self, state: &mut State, event: &notify::Event, now: Instant) {

@@ -21,6 +21,7 @@ use super::store::{Loss, Store};
 use acp_core::spine::event::DiskText;
 use acp_core::spine::project::{Body, FileState};
 use acp_core::text::format::Format;
+use acp_edge::panics::lock;
 use acp_edge::paths::{is_exhausted, is_missing};
 
 /// Clock granularity of a file system with nanoseconds: the kernel's tick.
@@ -75,7 +76,7 @@ enum Problem {
 pub(super) fn read_all(root: &Path, wanted: Vec<Wanted>, store: &Store) -> Reads {
     let notes = Mutex::new((None, HashSet::new(), HashSet::new()));
     let report = |problem: Problem| {
-        let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = lock(&notes);
         match problem {
             Problem::Trouble(error) => {
                 notes.0.get_or_insert(error.to_string());

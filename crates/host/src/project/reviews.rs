@@ -14,7 +14,7 @@ use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,7 @@ use acp_core::spine::event::Stamp;
 use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptNow, KeptReview};
 use acp_core::text::diff::{diff, merge};
 use acp_core::text::{Text, moved};
+use acp_edge::panics::lock;
 use acp_edge::paths::is_exhausted;
 
 /// The first bytes of a file of reviews; the last one is the version.
@@ -411,10 +412,6 @@ impl Keeper {
             self.store.folder().display()
         )
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the contents that stored reviews refer to.

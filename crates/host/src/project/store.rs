@@ -14,11 +14,12 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use super::limits::Limits;
 use acp_core::spine::project::Blob;
+use acp_edge::panics::lock;
 
 /// Minimum age for pruning a content; a checkpoint may still refer to a younger one.
 pub(super) const YOUNG: Duration = Duration::from_secs(60 * 60);
@@ -93,7 +94,7 @@ impl Store {
     /// It could not be written, and too much is held in memory.
     pub(super) fn hold(&self, bytes: &[u8]) -> io::Result<Blob> {
         let written = self.put(bytes);
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         let Err(error) = &written else {
             held.why = None;
             return written;
@@ -113,11 +114,7 @@ impl Store {
 
     /// Returns why the last content could not be written.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.held().why.clone()
-    }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held).why.clone()
     }
 
     /// Returns a content.
@@ -127,7 +124,7 @@ impl Store {
     /// store.
     pub(super) fn get(&self, blob: Blob) -> Result<Vec<u8>, Loss> {
         let path = self.path(blob);
-        let held = self.held().contents.get(&blob).cloned();
+        let held = lock(&self.held).contents.get(&blob).cloned();
         let packed = held.map_or_else(|| fs::read(&path), Ok);
         let packed = packed.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Loss::Gone,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::effort::Effort;
@@ -18,6 +18,7 @@ use super::watch::{Placed, Watch};
 use crate::Kit;
 use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::Turns;
+use acp_edge::panics::lock;
 
 /// The wake-up sources of one project's worker.
 #[derive(Debug)]
@@ -215,8 +216,4 @@ fn is_local(folder: &Path) -> bool {
         let _ = folder;
         false
     }
-}
-
-pub(super) fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
-    watch.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -27,6 +27,7 @@ use acp_core::event::{Event, ProjectEvent};
 use acp_core::spine::effect::{Level, Turns};
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::Checkpoint;
+use acp_edge::panics::lock;
 
 /// The place named in panic reports.
 const PLACE: &str = "a project";
@@ -267,7 +268,7 @@ impl Worker {
     ) -> Option<T> {
         let (shadow, sum) = (Arc::clone(&self.shadow), Arc::clone(&self.cpu_micros));
         let work = move || {
-            let mut shadow = shadow.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shadow = lock(&shadow);
             let (done, cpu) = cpu_time_of(|| work(&mut shadow));
             let micros = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
             sum.fetch_add(micros, Ordering::Relaxed);

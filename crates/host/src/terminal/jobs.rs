@@ -10,13 +10,14 @@
 //! handle (pidfd) of a process that was seen in the session after the handle was opened.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustix::process::Signal;
 use tokio::time::Instant;
 
 use super::super::Kit;
 use super::super::process::Group;
+use acp_edge::panics::lock;
 
 /// The sessions of all processes, shared by concurrent lookups of several terminals.
 #[derive(Debug, Clone, Default)]
@@ -77,25 +78,21 @@ impl Jobs {
         if group.is_led()
             && let Some(found) = table.get(&self.session)
         {
-            self.lock().extend(found);
+            lock(&self.pids).extend(found);
         }
     }
 
     pub(super) fn signal(&self, signal: Signal) {
-        for &pid in self.lock().iter() {
+        for &pid in lock(&self.pids).iter() {
             system::signal(pid, self.session, signal);
         }
     }
 
     /// Returns whether all known jobs have ended.
     pub(super) fn are_gone(&self) -> bool {
-        let mut pids = self.lock();
+        let mut pids = lock(&self.pids);
         pids.retain(|&pid| system::is_alive(pid, self.session));
         pids.is_empty()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<u32>> {
-        self.pids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,7 +10,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -33,6 +33,7 @@ use acp_core::spine::effect::Level;
 use acp_core::spine::event::{TerminalExit, TerminalSpec};
 use acp_core::spine::ids::TerminalKey;
 use acp_core::terminals::TerminalEvent;
+use acp_edge::panics::lock;
 
 /// Maximum number of unread input bytes; further input is dropped, as terminals do.
 const INPUT_BACKLOG: usize = 1 << 20;
@@ -112,7 +113,7 @@ impl Terminal {
     }
 
     pub(super) fn resize(&self, columns: u16, rows: u16) {
-        let mut screen = self.lock_screen();
+        let mut screen = lock(&self.screen);
         screen.size = pty::size(columns, rows);
         screen.apply();
     }
@@ -153,27 +154,19 @@ impl Terminal {
 
     /// Returns whether the command's end has been reported to the core.
     pub(super) fn has_ended(&self) -> bool {
-        *self.lock_phase() == Phase::Ended
+        *lock(&self.phase) == Phase::Ended
     }
 
     /// Enters a phase and returns the previous one.
     fn enter(&self, phase: Phase) -> Phase {
-        std::mem::replace(&mut *self.lock_phase(), phase)
+        std::mem::replace(&mut *lock(&self.phase), phase)
     }
 
     fn attach(&self, master: &Arc<Receiver>) {
-        let mut screen = self.lock_screen();
+        let mut screen = lock(&self.screen);
         screen.master = Some(Arc::clone(master));
         // The size may have changed since the command was requested.
         screen.apply();
-    }
-
-    fn lock_screen(&self) -> MutexGuard<'_, Screen> {
-        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_phase(&self) -> MutexGuard<'_, Phase> {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -292,7 +285,7 @@ async fn live(
     }
     // Closing the editor's side hangs up the terminal.
     drop(master);
-    terminal.lock_screen().master = None;
+    lock(&terminal.screen).master = None;
     if matches!(ended.await, Ok(Some(Outcome::Alive))) {
         let line = format!("some processes of group {pid} survived SIGKILL and were left running");
         kit.log.line(Level::Warn, &name, &line);
@@ -332,7 +325,7 @@ async fn spawn(
         .await;
     let failed = |error| start_failure(&Program::of_terminal(spec), &error);
     let command = command.unwrap_or_else(|| Err(failed(io::Error::other("an internal error"))))?;
-    let size = terminal.lock_screen().size;
+    let size = lock(&terminal.screen).size;
     let registry = Arc::clone(terminal);
     let started = move |group: &Arc<Group>| {
         // `started` runs once, so the cell is empty.

@@ -9,7 +9,7 @@ mod pty;
 mod serve;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use self::jobs::SessionTables;
 pub(super) use self::life::Terminal;
@@ -18,6 +18,7 @@ pub(super) use self::serve::spawn_guarded;
 use super::Kit;
 use acp_core::spine::event::TerminalSpec;
 use acp_core::spine::ids::TerminalKey;
+use acp_edge::panics::lock;
 
 /// The terminals whose command is starting, running or ending, or has left processes behind.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +30,7 @@ pub(super) struct Terminals {
 impl Terminals {
     /// Starts a command.
     pub(super) fn start(&self, key: TerminalKey, spec: TerminalSpec, kit: &Kit) {
-        let mut there = self.lock();
+        let mut there = lock(&self.there);
         let terminal = Terminal::start(key, spec, self, kit);
         if let Some(old) = there.insert(key, terminal) {
             // Keys are unique; if one were reused, the old process must not be orphaned.
@@ -60,23 +61,18 @@ impl Terminals {
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Terminal>> {
-        self.lock().values().cloned().collect()
+        lock(&self.there).values().cloned().collect()
     }
 
     pub(super) fn get(&self, key: TerminalKey) -> Option<Arc<Terminal>> {
-        self.lock().get(&key).cloned()
+        lock(&self.there).get(&key).cloned()
     }
 
     fn forget(&self, terminal: &Arc<Terminal>) {
-        let mut there = self.lock();
+        let mut there = lock(&self.there);
         let current = there.get(&terminal.key());
         if current.is_some_and(|current| Arc::ptr_eq(current, terminal)) {
             there.remove(&terminal.key());
         }
-    }
-
-    /// No code panics while it holds the lock, so a poisoned lock is still consistent.
-    fn lock(&self) -> MutexGuard<'_, HashMap<TerminalKey, Arc<Terminal>>> {
-        self.there.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
