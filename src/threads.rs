@@ -242,7 +242,7 @@ fn guarded(
     let message = panics::message(&*panic);
     if is_frame {
         // The editor waits for the frame it asked for.
-        effects.push(Effect::Editor(EditorEffect::Frame(Frame::default())));
+        effects.push(EditorEffect::Frame(Frame::default()));
     }
     let report = AssertUnwindSafe(|| {
         let place = "the core";

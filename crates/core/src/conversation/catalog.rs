@@ -11,7 +11,7 @@ use crate::conversation::Conversation;
 use crate::conversation::agent::{Call, Listing};
 use crate::conversation::session::{Session, TurnStage};
 use crate::spine::cx::{Effects, log};
-use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::client::{self, ListedSession, SessionAbilities};
 use acp::{RpcError, SessionId, rpc};
@@ -184,7 +184,7 @@ impl Conversation {
             |turn: &crate::conversation::session::Turn| matches!(turn.stage, TurnStage::Answer(_));
         if !is_last && session.turn.as_ref().is_some_and(is_asked) {
             let line = rpc::notification(client::CANCEL, client::cancel(id));
-            fx.push(Effect::Host(HostEffect::Send { agent, line }));
+            fx.push(HostEffect::Send { agent, line });
         }
         self.close_session(agent, id.clone(), fx);
     }
@@ -217,7 +217,7 @@ impl Conversation {
             let session = session.filter(|_| !matches!(call, Call::NewSession(_)));
             *call = Call::Orphan(call.method(), session);
             let line = rpc::notification(client::CANCEL_REQUEST, client::cancel_request(id));
-            fx.push(Effect::Host(HostEffect::Send { agent, line }));
+            fx.push(HostEffect::Send { agent, line });
             self.release_permissions(agent, fx);
         }
     }

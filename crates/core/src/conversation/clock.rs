@@ -6,7 +6,7 @@
 use crate::conversation::Conversation;
 use crate::conversation::jobs::TimerJob;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 
@@ -63,7 +63,7 @@ impl Conversation {
         if let Some(turn) = session.and_then(|session| session.turn.as_mut()) {
             let token = self.jobs.timers.add(TimerJob::Second(key));
             turn.clock.next = Some(token);
-            fx.push(Effect::Host(HostEffect::Timer { token, ms: 1000 }));
+            fx.push(HostEffect::Timer { token, ms: 1000 });
         }
     }
 

@@ -13,7 +13,7 @@ use crate::conversation::complete::Files;
 use crate::conversation::session::Session;
 use crate::spine::attachment::{Attachment, Content, Image};
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
+use crate::spine::effect::{EditorEffect, HostEffect, Level};
 use crate::spine::event::{DiskFile, Prompt, ReadError};
 use crate::spine::ids::{AgentKey, ContentId, SessionKey};
 use crate::spine::oneline::OneLine;
@@ -95,10 +95,10 @@ impl Conversation {
             return fx.push(notify(Level::Warn, text));
         }
         let id = self.jobs.content();
-        fx.push(Effect::Host(HostEffect::ReadImage {
+        fx.push(HostEffect::ReadImage {
             token: self.jobs.images.add(id),
             path: path.clone(),
-        }));
+        });
         let image = Content::Asked(id);
         self.attach(key, vec![Attachment::Image { path, image }]);
     }
@@ -175,7 +175,7 @@ impl Conversation {
         }
         let id = self.jobs.content();
         item.ask(id);
-        fx.push(Effect::Host(match fetch {
+        fx.push(match fetch {
             Fetch::File(path) => HostEffect::ReadDisk {
                 token: self.jobs.reads.add(id),
                 path,
@@ -188,7 +188,7 @@ impl Conversation {
                 token: self.jobs.images.add(id),
                 path: Some(path),
             },
-        }));
+        });
     }
 
     /// Returns whether no content of the outgoing prompt is pending.
@@ -291,7 +291,7 @@ impl Conversation {
         };
         let folder = session.spec.cwd.clone();
         if self.listings.asked.insert(folder.clone()) {
-            fx.push(Effect::Host(HostEffect::ListFiles { folder }));
+            fx.push(HostEffect::ListFiles { folder });
         }
     }
 
@@ -315,7 +315,7 @@ impl Conversation {
         } else if is_new {
             self.listings.known.insert(folder, Arc::new(files));
             for session in sessions {
-                fx.push(Effect::Editor(EditorEffect::Candidates { session }));
+                fx.push(EditorEffect::Candidates { session });
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::conversation::Conversation;
 use crate::conversation::agent::{Agent, AgentState, Call};
 use crate::conversation::session::Session;
 use crate::spine::cx::{Effects, log};
-use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::RpcError;
 use acp::client::{self, Initialized, PROTOCOL_VERSION};
@@ -49,7 +49,7 @@ impl Conversation {
         session.agent = Some(agent);
         let spec = session.spec.clone();
         self.agents.insert(agent, Agent::new(spec.clone()));
-        fx.push(Effect::Host(HostEffect::Spawn { agent, spec }));
+        fx.push(HostEffect::Spawn { agent, spec });
         None
     }
 
@@ -113,7 +113,7 @@ impl Conversation {
             && state.state != AgentState::Leaving
         {
             state.state = AgentState::Leaving;
-            fx.push(Effect::Host(HostEffect::Shutdown { agent }));
+            fx.push(HostEffect::Shutdown { agent });
         }
     }
 

@@ -11,7 +11,7 @@ use super::jobs::TimerJob;
 use super::session::Session;
 use crate::render::toolcall::ToolCall;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::ids::SessionKey;
 use acp::{ToolCallId, ToolKind};
 
@@ -85,7 +85,7 @@ impl Conversation {
             let token = self.jobs.timers.add(TimerJob::Quiet(key));
             session.outside.has_timer = true;
             let ms = QUIET_MS;
-            fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+            fx.push(HostEffect::Timer { token, ms });
         }
     }
 

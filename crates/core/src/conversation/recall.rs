@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::conversation::Conversation;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{EditorEffect, Effect, HostEffect};
+use crate::spine::effect::{EditorEffect, HostEffect};
 use crate::spine::ids::SessionKey;
 
 /// Maximum number of prompts kept per project.
@@ -51,7 +51,7 @@ impl Conversation {
             let folder = session.spec.cwd.clone();
             if !self.recall.known.contains_key(&folder) {
                 self.recall.known.insert(folder.clone(), Prompts::default());
-                fx.push(Effect::Host(HostEffect::RecallPrompts { folder }));
+                fx.push(HostEffect::RecallPrompts { folder });
             }
         }
     }
@@ -66,7 +66,7 @@ impl Conversation {
         for (key, session) in &self.sessions {
             if session.spec.cwd == folder {
                 let session = *key;
-                fx.push(Effect::Editor(EditorEffect::Candidates { session }));
+                fx.push(EditorEffect::Candidates { session });
             }
         }
     }
@@ -87,9 +87,9 @@ impl Conversation {
         self.recall.known.insert(folder.clone(), with(&known, text));
         if !self.past.is_off {
             let text = text.to_owned();
-            fx.push(Effect::Host(HostEffect::KeepPrompt { folder, text }));
+            fx.push(HostEffect::KeepPrompt { folder, text });
         }
-        fx.push(Effect::Editor(EditorEffect::Candidates { session: key }));
+        fx.push(EditorEffect::Candidates { session: key });
     }
 }
 

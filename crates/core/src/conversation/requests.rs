@@ -5,7 +5,7 @@ use crate::conversation::Conversation;
 use crate::conversation::clock::SILENCE_MS;
 use crate::conversation::jobs::{Loaded, TimerJob};
 use crate::spine::cx::{Effects, log};
-use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
 use acp::{self, SessionId, SessionOption, Update, rpc};
@@ -66,7 +66,7 @@ impl Conversation {
         let line = rpc::request(id, call.method(), params);
         let is_control = call.is_limited();
         state.pending.insert(id, call);
-        fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        fx.push(HostEffect::Send { agent, line });
         if is_control {
             self.limit(agent, id, fx);
         }
@@ -77,7 +77,7 @@ impl Conversation {
     pub(crate) fn limit(&mut self, agent: AgentKey, id: u64, fx: &mut Effects) {
         let ms = self.limits.control_ms;
         let token = self.jobs.timers.add(TimerJob::Control { agent, id });
-        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+        fx.push(HostEffect::Timer { token, ms });
     }
 
     /// Handles the answer to a load: the options are those of now, and more of the replay may come.
@@ -108,7 +108,7 @@ impl Conversation {
     pub(crate) fn wait_for_silence(&mut self, loaded: Loaded, fx: &mut Effects) {
         let token = self.jobs.timers.add(TimerJob::Loaded(loaded));
         let ms = SILENCE_MS;
-        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+        fx.push(HostEffect::Timer { token, ms });
     }
 
     #[cfg(test)]
@@ -136,7 +136,7 @@ impl Conversation {
         let job = TimerJob::Cancelled { session, request };
         let token = self.jobs.timers.add(job);
         let ms = CANCEL_MS;
-        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+        fx.push(HostEffect::Timer { token, ms });
     }
 
     /// Holds an update of a session whose id is not known yet; others are dropped.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::conversation::Conversation;
 use crate::render::contents::content_markdown;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::ids::{AgentKey, SessionKey};
 use acp::{
     AgentRequest, Content, ElicitationScope, Role, SessionId, SessionMessage, SubAgentPatch,
@@ -367,7 +367,7 @@ impl Conversation {
         {
             for id in state.subagents.cancellable(root) {
                 let line = rpc::notification(client::CANCEL, client::cancel(id));
-                cancels.push(Effect::Host(HostEffect::Send { agent, line }));
+                cancels.push(HostEffect::Send { agent, line });
             }
         }
         cancels

@@ -7,7 +7,7 @@
 use crate::conversation::Conversation;
 use crate::conversation::agent::Call;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::ids::AgentKey;
 use acp::{client, rpc};
 
@@ -27,7 +27,7 @@ impl Conversation {
         state.given_up.insert(id);
         if call != Call::Initialize {
             let line = rpc::notification(client::CANCEL_REQUEST, client::cancel_request(id));
-            fx.push(Effect::Host(HostEffect::Send { agent, line }));
+            fx.push(HostEffect::Send { agent, line });
         }
         Some(call)
     }

@@ -18,7 +18,7 @@ use crate::render::toolcall::{ToolCall, spell_codes};
 use crate::render::toolview;
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::ids::{AgentKey, QuestionId, SessionKey};
 use crate::tools;
 use acp::{ElicitationMode, RpcError, ToolCallId, ToolStatus, client, rpc};
@@ -269,7 +269,7 @@ impl Model {
                 Outcome::Resolve(check) => {
                     let paths = check.paths.clone();
                     let token = self.questions.resolve(check);
-                    fx.push(Effect::Host(HostEffect::Resolve { token, paths }));
+                    fx.push(HostEffect::Resolve { token, paths });
                 }
                 Outcome::Asked(session, tool) => self.tool_proposes(session, &tool),
                 Outcome::Decided(decision) => self.permission_decided(decision, fx),

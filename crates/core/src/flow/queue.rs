@@ -7,7 +7,7 @@
 use crate::conversation::queue::QueueAction;
 use crate::model::Model;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::effect::{EditorEffect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{QueueId, SessionKey};
 
@@ -33,11 +33,10 @@ impl Model {
         };
         match action {
             QueueAction::Edit => {
-                let effect = EditorEffect::PutPrompt {
+                fx.push(EditorEffect::PutPrompt {
                     session: key,
                     prompt,
-                };
-                fx.push(Effect::Editor(effect));
+                });
             }
             QueueAction::SendNow => {
                 session.queue_mut().hold(false);

@@ -10,7 +10,7 @@ use crate::conversation::session::{Phase, Session};
 use crate::model::Model;
 use crate::questions::Question;
 use crate::spine::cx::{Effects, emit, notify};
-use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect, Level};
+use crate::spine::effect::{Announcement, EditorEffect, HostEffect, Level};
 use crate::spine::event::Prompt;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::{Token, reply};
@@ -68,9 +68,7 @@ impl Model {
                         format!("Queued: the agent \"{name}\" accepts no prompts during a turn.");
                     fx.push(notify(Level::Info, text));
                 }
-                When::InTurn | When::Steer => {
-                    fx.push(Effect::Editor(EditorEffect::Queued { session: key }))
-                }
+                When::InTurn | When::Steer => fx.push(EditorEffect::Queued { session: key }),
                 When::AtOnce => self.cancel(key, fx),
             }
         }
@@ -192,7 +190,7 @@ impl Model {
             }
             if let Some((agent, id)) = served.filter(|_| works || had_questions) {
                 let line = rpc::notification(client::CANCEL, client::cancel(&id));
-                fx.push(Effect::Host(HostEffect::Send { agent, line }));
+                fx.push(HostEffect::Send { agent, line });
             }
             if works {
                 let text = "The agent works outside a turn and was asked to stop. If it goes on, `:Acp \
@@ -213,7 +211,7 @@ impl Model {
             return self.next_prompt(key, fx);
         }
         let line = rpc::notification(client::CANCEL, client::cancel(&id));
-        fx.push(Effect::Host(HostEffect::Send { agent, line }));
+        fx.push(HostEffect::Send { agent, line });
         // An agent may spare its sub-agents. They end later than it, so it does not go on with what
         // they return.
         fx.append(&mut of_subagents);
@@ -434,8 +432,7 @@ impl Model {
             }
             Update::Commands(_) => {
                 session.apply(update);
-                let more = EditorEffect::Candidates { session: key };
-                fx.push(Effect::Editor(more));
+                fx.push(EditorEffect::Candidates { session: key });
             }
             update => session.apply(update),
         }

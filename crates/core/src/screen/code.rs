@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::code::Colours;
 use crate::model::Model;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::ids::SessionKey;
 use crate::spine::pending::{Token, reply};
 use crate::view::Shown;
@@ -45,7 +45,7 @@ impl Model {
             entry,
             number,
         });
-        fx.push(Effect::Host(HostEffect::Highlight { token, code }));
+        fx.push(HostEffect::Highlight { token, code });
     }
 
     /// Applies highlights: they are on the screen with the next frame.

@@ -10,7 +10,7 @@ use crate::conversation::session::{Phase, Session};
 use crate::model::Model;
 use crate::render::ops::Ops;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{EditorEffect, Effect};
+use crate::spine::effect::EditorEffect;
 use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
 use crate::spine::view::{Frame, Group, Patch};
@@ -71,7 +71,7 @@ impl Model {
         self.list_patches(&mut frame);
         frame.patches.extend(self.terminals.shown_patches());
         frame.patches.extend(self.workspace.review_patches());
-        fx.push(Effect::Editor(EditorEffect::Frame(frame)));
+        fx.push(EditorEffect::Frame(frame));
     }
 
     /// Renders a slice of the first dirty chat; returns whether more is left.

@@ -8,7 +8,7 @@ use crate::render::rawview;
 use crate::render::toolcall::ToolCall;
 use crate::render::toolview::title;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::effect::{EditorEffect, Level};
 use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
 use crate::spine::view::{Piece, Whole, WholeLanguage, WholeView};
@@ -18,11 +18,10 @@ use crate::workspace::FileEdit;
 impl Model {
     /// Shows an entry of a transcript, or a piece of it, in full.
     pub(crate) fn show_whole(&mut self, key: SessionKey, whole: Whole, fx: &mut Effects) {
-        let view = self.whole(key, whole);
-        fx.push(match view {
-            Some(view) => Effect::Editor(EditorEffect::ShowWhole(view)),
-            None => notify(Level::Info, "All of this is shown already."),
-        });
+        match self.whole(key, whole) {
+            Some(view) => fx.push(EditorEffect::ShowWhole(view)),
+            None => fx.push(notify(Level::Info, "All of this is shown already.")),
+        }
     }
 
     fn whole(&self, key: SessionKey, whole: Whole) -> Option<WholeView> {

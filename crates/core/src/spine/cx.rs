@@ -33,8 +33,8 @@ pub struct Notice {
 }
 
 impl Effects {
-    pub fn push(&mut self, effect: Effect) {
-        self.effects.push(effect);
+    pub fn push(&mut self, effect: impl Into<Effect>) {
+        self.effects.push(effect.into());
     }
 
     /// Moves the effects and notices of `other` to the end.
@@ -60,7 +60,7 @@ impl Effects {
             Ok(result) => rpc::response(id, result),
             Err(error) => rpc::error(id, error.code, &error.message, error.data),
         };
-        self.push(Effect::Host(HostEffect::Send { agent, line }));
+        self.push(HostEffect::Send { agent, line });
     }
 
     /// Answers an agent's request with an error.

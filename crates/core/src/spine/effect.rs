@@ -23,6 +23,18 @@ pub enum Effect {
     Editor(EditorEffect),
 }
 
+impl From<HostEffect> for Effect {
+    fn from(effect: HostEffect) -> Self {
+        Self::Host(effect)
+    }
+}
+
+impl From<EditorEffect> for Effect {
+    fn from(effect: EditorEffect) -> Self {
+        Self::Editor(effect)
+    }
+}
+
 /// What a restore or a deletion may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MayReplace {

@@ -5,7 +5,7 @@
 use super::TerminalEvent;
 use super::{CommandState, Terminal, Terminals};
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::ids::{SessionKey, TerminalKey};
 
 impl Terminals {
@@ -32,18 +32,18 @@ impl Terminals {
                 self.set_shown(terminal, is_shown);
             }
             TerminalEvent::Input { terminal, bytes } if self.runs(terminal) => {
-                fx.push(Effect::Host(HostEffect::TerminalInput { terminal, bytes }));
+                fx.push(HostEffect::TerminalInput { terminal, bytes });
             }
             TerminalEvent::Resized {
                 terminal,
                 columns,
                 rows,
             } if self.runs(terminal) => {
-                fx.push(Effect::Host(HostEffect::ResizeTerminal {
+                fx.push(HostEffect::ResizeTerminal {
                     terminal,
                     columns,
                     rows,
-                }));
+                });
             }
             TerminalEvent::Kill { terminal } => self.kill(terminal, fx),
             TerminalEvent::Input { .. } | TerminalEvent::Resized { .. } => {}
@@ -60,7 +60,7 @@ impl Terminals {
             && terminal.runs()
         {
             terminal.is_doomed |= terminal.state == CommandState::Starting;
-            fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
+            fx.push(HostEffect::KillTerminal { terminal: key });
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::lines::{command_line, title};
 use super::{CommandState, DEFAULT_LIMIT, MAX_LIMIT, Terminal, Terminals};
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::event::{TerminalExit, TerminalSpec};
 use crate::spine::ids::{AgentKey, SessionKey, TerminalKey};
 use acp::{RequestId, RpcError, TerminalCall, TerminalId, client, rpc};
@@ -133,7 +133,7 @@ impl Terminals {
         terminal.created = Some(caller.request.clone());
         terminal.is_of_turn = caller.is_in_turn;
         let terminal = self.insert(terminal);
-        fx.push(Effect::Host(HostEffect::StartTerminal { terminal, spec }));
+        fx.push(HostEffect::StartTerminal { terminal, spec });
     }
 
     /// Returns an unused id for the next terminal: agents can make up ids too.
@@ -176,14 +176,14 @@ impl Terminals {
     pub(super) fn started(&mut self, key: TerminalKey, fx: &mut Effects) {
         let Some(terminal) = self.all.get_mut(&key) else {
             // Its session was closed before the command started.
-            fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
+            fx.push(HostEffect::KillTerminal { terminal: key });
             return;
         };
         if terminal.state == CommandState::Starting {
             terminal.state = CommandState::Running;
         }
         if terminal.is_doomed {
-            fx.push(Effect::Host(HostEffect::KillTerminal { terminal: key }));
+            fx.push(HostEffect::KillTerminal { terminal: key });
         }
         self.answer_created(key, fx);
     }

@@ -4,7 +4,7 @@
 //! a slice of the limit; a slice in which a question was open is not counted.
 
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::ids::ToolUseId;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Timer;
@@ -84,7 +84,7 @@ impl Tools {
         } else {
             clock.sign = None;
             let progress = clock.sign();
-            fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
+            fx.push(HostEffect::ReportTool { id, progress });
         }
         self.mind_the_clock(id, fx);
         None
@@ -96,7 +96,7 @@ impl Tools {
             return false;
         };
         of.clock.told = Some(progress.clone());
-        fx.push(Effect::Host(HostEffect::ReportTool { id, progress }));
+        fx.push(HostEffect::ReportTool { id, progress });
         true
     }
 
@@ -139,7 +139,7 @@ impl Tools {
 
     fn timer(&mut self, job: ToolJob, ms: u64, fx: &mut Effects) -> Token<Timer> {
         let token = self.timers.add(job);
-        fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+        fx.push(HostEffect::Timer { token, ms });
         token
     }
 }

@@ -5,7 +5,7 @@
 
 use super::Door;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::ids::SessionKey;
 use crate::spine::tool::SERVER;
 use crate::tools::{Tools, is_own};
@@ -54,10 +54,10 @@ impl Tools {
         };
         self.tokens += 1;
         self.admitted.insert(key);
-        fx.push(Effect::Host(HostEffect::AdmitToTools {
+        fx.push(HostEffect::AdmitToTools {
             session: key,
             token,
-        }));
+        });
         Ok(Some(McpServer {
             name: SERVER.into(),
             transport,
@@ -66,7 +66,7 @@ impl Tools {
     /// Revokes a session's token.
     pub(crate) fn shut_out_of_tools(&mut self, key: SessionKey, fx: &mut Effects) {
         if self.admitted.remove(&key) {
-            fx.push(Effect::Host(HostEffect::ShutOutOfTools { session: key }));
+            fx.push(HostEffect::ShutOutOfTools { session: key });
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::ToolSpec;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::tools::Tools;
 
 impl Tools {
@@ -40,7 +40,7 @@ impl Tools {
         let offered: Arc<[ToolSpec]> = offered.map(|tool| (**tool).clone()).collect();
         if offered != self.offered {
             self.offered = offered.clone();
-            fx.push(Effect::Host(HostEffect::OfferTools(offered)));
+            fx.push(HostEffect::OfferTools(offered));
         }
     }
 }

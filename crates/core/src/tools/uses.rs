@@ -13,7 +13,7 @@ use super::ToolSpec;
 use super::clock::Clock;
 use crate::spine::asker::ToolRequest;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{EditorEffect, Effect};
+use crate::spine::effect::EditorEffect;
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::ToolResult;
 use crate::tools::Tools;
@@ -198,7 +198,7 @@ impl Tools {
     /// Stops a call's handler, if it runs.
     pub(crate) fn halt(&mut self, id: ToolUseId, fx: &mut Effects) {
         if self.running(id).is_some() {
-            fx.push(Effect::Editor(EditorEffect::StopTool { id }));
+            fx.push(EditorEffect::StopTool { id });
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::render::ops::Ops;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{EditorEffect, Effect};
+use crate::spine::effect::EditorEffect;
 use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
 use crate::spine::view::{FoldState, FrameSize, Group, Patch};
@@ -51,7 +51,7 @@ impl View {
 
     pub(crate) fn wake(&mut self, fx: &mut Effects) {
         self.frame.woken = true;
-        fx.push(Effect::Editor(EditorEffect::Wake));
+        fx.push(EditorEffect::Wake);
     }
 
     pub(crate) fn set_frame_size(&mut self, size: FrameSize) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect, Turns};
+use crate::spine::effect::{HostEffect, Turns};
 use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::{Pending, Token, reply};
@@ -59,7 +59,7 @@ impl Workspace {
         {
             // A file that was read before a save replaced it is read again.
             let path = disk.real.clone();
-            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            fx.push(HostEffect::ReadDisk { token, path });
             return None;
         }
         if let Ok(DiskFile {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::workspace::Workspace;
 use acp::{ToolCallPatch, ToolContent};
 
@@ -66,7 +66,7 @@ impl Workspace {
     /// Registers new files with the host.
     pub(crate) fn tell_tracked(&mut self, fx: &mut Effects) {
         for (root, paths) in std::mem::take(&mut self.tracked.fresh) {
-            fx.push(Effect::Host(HostEffect::Track { root, paths }));
+            fx.push(HostEffect::Track { root, paths });
         }
     }
 }

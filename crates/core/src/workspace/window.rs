@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::spine::cx::{Effects, log, notify};
-use crate::spine::effect::{Effect, HostEffect, Level, Turns};
+use crate::spine::effect::{HostEffect, Level, Turns};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Checkpoint;
 use crate::workspace::jobs::CheckpointJob;
@@ -78,12 +78,10 @@ impl Workspace {
         self.sessions.insert(key, SessionFiles::new(folders));
         let begun = self.reviews.project_opens(&root);
         self.track_project(&root);
-        let open = HostEffect::OpenProject { root: root.clone() };
-        fx.push(Effect::Host(open));
+        fx.push(HostEffect::OpenProject { root: root.clone() });
         if !begun.is_empty() {
             let ended = Vec::new();
-            let reviewed = HostEffect::Reviewed { root, begun, ended };
-            fx.push(Effect::Host(reviewed));
+            fx.push(HostEffect::Reviewed { root, begun, ended });
         }
     }
 
@@ -97,7 +95,7 @@ impl Workspace {
             self.changes.project_closes(root);
             self.windows.limited.retain(|(limited, _)| limited != root);
             let root = root.to_owned();
-            fx.push(Effect::Host(HostEffect::CloseProject { root }));
+            fx.push(HostEffect::CloseProject { root });
         }
     }
 
@@ -150,8 +148,7 @@ impl Workspace {
                 self.windows.over.insert(root);
                 continue;
             }
-            let over = HostEffect::TurnsAreOver { root: root.clone() };
-            fx.push(Effect::Host(over));
+            fx.push(HostEffect::TurnsAreOver { root: root.clone() });
             self.leave_project(&root, fx);
         }
     }
@@ -165,7 +162,7 @@ impl Workspace {
         };
         let token = self.jobs.checkpoints.add(job);
         self.changes.asked(&root, token);
-        fx.push(Effect::Host(HostEffect::Checkpoint { token, root, turns }));
+        fx.push(HostEffect::Checkpoint { token, root, turns });
     }
 
     /// Closes a session; its window closes once all its changes are reported.

@@ -3,12 +3,12 @@
 //! Invariant: an open session is not deleted; the caller is answered once the host and the agent
 //! have both answered.
 
-use super::keep::order;
 use super::past::grant;
 use crate::conversation::Conversation;
 use crate::conversation::history::state::{Deletion, HistoryJob};
 use crate::conversation::session::Session;
 use crate::spine::cx::Effects;
+use crate::spine::effect::HostEffect;
 use crate::spine::history::{Granted, HistoryOrder, RecordName};
 use acp::SessionId;
 
@@ -38,7 +38,7 @@ impl Conversation {
         self.past.deletions.insert(number, deletion);
         if let Some(name) = name {
             let token = self.jobs.history.add(HistoryJob::Delete(number));
-            fx.push(order(HistoryOrder::Delete { token, name }));
+            fx.push(HostEffect::History(HistoryOrder::Delete { token, name }));
         }
         self.tell_deletions(fx);
     }

@@ -8,7 +8,7 @@ use crate::conversation::Conversation;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::{Entry, Transcript};
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::history::{Header, HistoryOrder, KeptEntry, Meta, Record, RecordName, VERSION};
 use crate::spine::ids::SessionKey;
 
@@ -149,7 +149,7 @@ impl Conversation {
         }
         if session.history.is_begun {
             let session = key;
-            fx.push(order(HistoryOrder::End { session }));
+            fx.push(HostEffect::History(HistoryOrder::End { session }));
         }
     }
 }
@@ -167,16 +167,15 @@ fn keep(key: SessionKey, session: &mut Session, fx: &mut Effects) {
     }
     if !session.history.is_begun {
         session.history.is_begun = true;
-        fx.push(order(HistoryOrder::Begin {
+        fx.push(HostEffect::History(HistoryOrder::Begin {
             session: key,
             header: session.header(),
             on: session.history.on.take(),
         }));
     }
     let session = key;
-    fx.push(order(HistoryOrder::Append { session, records }));
-}
-
-pub(crate) fn order(order: HistoryOrder) -> Effect {
-    Effect::Host(HostEffect::History(order))
+    fx.push(HostEffect::History(HistoryOrder::Append {
+        session,
+        records,
+    }));
 }

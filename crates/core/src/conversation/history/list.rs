@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::keep::order;
 use super::past::grant;
 use super::time;
 use crate::conversation::Conversation;
@@ -14,7 +13,7 @@ use crate::conversation::history::state::{HistoryJob, Listing, Query};
 use crate::conversation::jobs::TimerJob;
 use crate::conversation::session::Session;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::event::AgentSpec;
 use crate::spine::history::{Granted, HistoryOrder, Kept, PastSession};
 use crate::spine::ids::{AgentKey, SessionKey};
@@ -38,11 +37,11 @@ impl Conversation {
         let project = listing.query.project.clone();
         self.past.listings.insert(number, listing);
         let token = self.jobs.history.add(HistoryJob::List(number));
-        fx.push(order(HistoryOrder::List { token, project }));
+        fx.push(HostEffect::History(HistoryOrder::List { token, project }));
         if is_asked {
             let token = self.jobs.timers.add(TimerJob::Listing(number));
             let ms = LIST_MS;
-            fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+            fx.push(HostEffect::Timer { token, ms });
         }
     }
 

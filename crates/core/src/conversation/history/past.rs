@@ -3,11 +3,10 @@
 //! Invariant: each request is answered once, even if an agent or the host does not answer.
 
 use super::export;
-use super::keep::order;
 use crate::conversation::Conversation;
 use crate::conversation::history::state::{HistoryJob, Source, Wish};
 use crate::spine::cx::{Effects, log, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::effect::{EditorEffect, HostEffect, Level};
 use crate::spine::history::{Bounds, Granted, HistoryNews, HistoryOrder};
 use crate::spine::ids::SessionKey;
 use crate::spine::pending::{Token, reply};
@@ -17,7 +16,7 @@ impl Conversation {
     pub(crate) fn keep_sessions(&mut self, bounds: Option<Bounds>, fx: &mut Effects) {
         self.past.is_off = bounds.is_none();
         if let Some(bounds) = bounds {
-            fx.push(order(HistoryOrder::Bound(bounds)));
+            fx.push(HostEffect::History(HistoryOrder::Bound(bounds)));
         }
     }
 
@@ -76,12 +75,12 @@ impl Conversation {
             }
             Wish::Export(Source::Kept(name)) => {
                 let token = self.jobs.history.add(HistoryJob::Export(number));
-                fx.push(order(HistoryOrder::Read { token, name }));
+                fx.push(HostEffect::History(HistoryOrder::Read { token, name }));
             }
         }
     }
 }
 
 pub(super) fn grant(number: u32, granted: Granted, fx: &mut Effects) {
-    fx.push(Effect::Editor(EditorEffect::Granted { number, granted }));
+    fx.push(EditorEffect::Granted { number, granted });
 }

@@ -4,13 +4,12 @@
 //! Invariant: the record of a session is looked up before its agent is asked for the session, and
 //! is shown once.
 
-use super::keep::order;
 use crate::conversation::Conversation;
 use crate::conversation::history::state::HistoryJob;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
 use crate::spine::cx::Effects;
-use crate::spine::effect::Level;
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::history::{HistoryOrder, KeptEntry, On};
 use crate::spine::ids::SessionKey;
 use acp::ToolCallId;
@@ -32,7 +31,7 @@ impl Conversation {
         let (agent, id) = (session.spec.name.clone(), id.0.to_string());
         session.history.is_looked_for = true;
         let token = self.jobs.history.add(HistoryJob::Find(key));
-        fx.push(order(HistoryOrder::Find { token, agent, id }));
+        fx.push(HostEffect::History(HistoryOrder::Find { token, agent, id }));
         true
     }
 

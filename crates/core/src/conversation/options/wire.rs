@@ -10,7 +10,7 @@ use crate::conversation::Conversation;
 use crate::conversation::agent::Call;
 use crate::conversation::jobs::TimerJob;
 use crate::spine::cx::{Effects, emit, notify};
-use crate::spine::effect::{Announcement, Effect, HostEffect, Level};
+use crate::spine::effect::{Announcement, HostEffect, Level};
 use crate::spine::event::Defaults;
 use crate::spine::ids::{AgentKey, SessionKey};
 use crate::spine::pending::Token;
@@ -45,7 +45,7 @@ impl Conversation {
             Ok((option, value)) if wish == Setting::NextMode => {
                 let token = self.jobs.timers.add(TimerJob::OptionChosen(key));
                 let ms = CHOOSING_MS;
-                fx.push(Effect::Host(HostEffect::Timer { token, ms }));
+                fx.push(HostEffect::Timer { token, ms });
                 if let Some(session) = self.sessions.get_mut(&key) {
                     session.options.choose(&option.id, value, token);
                 }

@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::questions::elicitation::{Elicitation, Importance};
 use crate::spine::asker::{Asker, ToolRequest};
 use crate::spine::cx::{Effects, log};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::effect::{EditorEffect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::ToolAsk;
 use crate::tools::Wait;
@@ -29,7 +29,8 @@ impl Model {
         let Some(of) = self.tools.running(id) else {
             let line = format!("tool call {} asks, and is over", id.0);
             fx.push(log(Level::Debug, line));
-            return fx.push(answer(id, number, Err("cancelled".into())));
+            let result = Err("cancelled".into());
+            return fx.push(EditorEffect::ToolAnswer { id, number, result });
         };
         let step = ToolRequest::Handler(number);
         let wait = match &ask {
@@ -82,7 +83,7 @@ impl Model {
             ToolRequest::Call => self.use_is_decided(id, result, fx),
             ToolRequest::Handler(number) => {
                 let result = result.map_err(|error| error.message);
-                fx.push(answer(id, number, result));
+                fx.push(EditorEffect::ToolAnswer { id, number, result });
             }
         }
         self.tools.mind_the_clock(id, fx);
@@ -95,8 +96,4 @@ impl Model {
             None => path,
         }
     }
-}
-
-fn answer(id: ToolUseId, number: u32, result: Result<Json, String>) -> Effect {
-    Effect::Editor(EditorEffect::ToolAnswer { id, number, result })
 }

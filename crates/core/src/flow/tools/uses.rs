@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use crate::model::Model;
 use crate::spine::asker::{Asker, ToolRequest};
 use crate::spine::cx::{Effects, log};
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, Level};
+use crate::spine::effect::{EditorEffect, HostEffect, Level};
 use crate::spine::ids::{SessionKey, ToolUseId};
 use crate::spine::tool::{Progress, ToolPermission, ToolResult};
 use crate::tools::{Use, not_offered};
@@ -100,13 +100,13 @@ impl Model {
         let roots = state.map(|state| state.folders().roots);
         self.show_use(id, ToolStatus::InProgress, None);
         self.tools.mind_the_clock(id, fx);
-        fx.push(Effect::Editor(EditorEffect::RunTool {
+        fx.push(EditorEffect::RunTool {
             id,
             session,
             name,
             roots: roots.unwrap_or_default(),
             arguments,
-        }));
+        });
     }
 
     pub(crate) fn tool_progressed(&mut self, id: ToolUseId, progress: Progress, fx: &mut Effects) {
@@ -176,7 +176,7 @@ impl Model {
             let _ =
                 self.withdraw_question(&asker, fx) || self.workspace.file_taken_back(&asker, fx);
         }
-        fx.push(Effect::Host(HostEffect::AnswerTool { id, result }));
+        fx.push(HostEffect::AnswerTool { id, result });
     }
 
     /// Shows how a call ended, and removes it; returns its pending requests.

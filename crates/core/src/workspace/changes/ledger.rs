@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::TakeIn;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{EditorEffect, Effect};
+use crate::spine::effect::EditorEffect;
 use crate::spine::event::{Stamp, is_later};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileChange, FileState};
@@ -279,7 +279,7 @@ impl Workspace {
             if let Some((buf, _)) = self.documents.find(from) {
                 self.documents.rename(buf, to);
                 let path = to.clone();
-                fx.push(Effect::Editor(EditorEffect::Moved { buf, path }));
+                fx.push(EditorEffect::Moved { buf, path });
             }
         }
     }

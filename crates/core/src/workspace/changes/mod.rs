@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp, is_later};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
@@ -257,7 +257,7 @@ impl Workspace {
         let overwritten = over.as_ref().map(|over| over.stamp);
         self.documents.set_saved(buf, stamp, overwritten);
         if let Some(stamp) = stamp {
-            fx.push(Effect::Host(HostEffect::Saved { stamp }));
+            fx.push(HostEffect::Saved { stamp });
         }
         let Some(document) = self.documents.get(buf) else {
             return;
@@ -303,7 +303,7 @@ impl Workspace {
         if self.session_at(&path).is_none() {
             return;
         }
-        fx.push(Effect::Host(HostEffect::Saved { stamp: after }));
+        fx.push(HostEffect::Saved { stamp: after });
         self.tell_saved(&path, Some(after), fx);
         let written = &mut self.changes.written;
         written.drain(..(written.len() + 1).saturating_sub(WRITTEN));
@@ -320,12 +320,12 @@ impl Workspace {
             .session_at(real)
             .and_then(|key| self.sessions.get(&key));
         if let (Some(session), Some(_)) = (session, stamp) {
-            fx.push(Effect::Host(HostEffect::KeepReviews {
+            fx.push(HostEffect::KeepReviews {
                 root: session.folders.project.clone(),
                 files: vec![],
                 over: vec![],
                 saved: stamp,
-            }));
+            });
         }
     }
 
@@ -338,7 +338,7 @@ impl Workspace {
         let session = sessions.find(|session| document.real.starts_with(&session.folders.project));
         if let Some(root) = session.map(|session| session.folders.project.clone()) {
             let paths = vec![document.real.clone()];
-            fx.push(Effect::Host(HostEffect::Look { root, paths }));
+            fx.push(HostEffect::Look { root, paths });
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::TakeIn;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::event::{DiskFile, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{FileChange, FileState};
@@ -238,14 +238,14 @@ impl Workspace {
                 continue;
             };
             let token = self.jobs.writes.add(lane);
-            fx.push(Effect::Host(HostEffect::WriteDisk {
+            fx.push(HostEffect::WriteDisk {
                 token,
                 path: op.path,
                 roots: self.all_roots(),
                 over: reapply.under.stamp,
                 text,
                 format: reapply.under.format,
-            }));
+            });
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::{DiskMerge, known_on_disk};
 use crate::spine::cx::{Effects, log, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::effect::{EditorEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, Stamp, is_later};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileChange, FileState};
@@ -265,7 +265,7 @@ impl Workspace {
         }
         self.take_note(change, content);
         if is_gone {
-            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+            fx.push(EditorEffect::Deleted { buf });
         }
         self.disk_has_landed(landed, fx);
         Next::Done

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::spine::effect::{EditorEffect, Effect, HostEffect, MayReplace, Save};
+use crate::spine::effect::{EditorEffect, HostEffect, MayReplace, Save};
 use crate::spine::event::{DiskFile, EditDone, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
@@ -219,15 +219,15 @@ impl BufferEdit {
         }
     }
 
-    pub(super) fn into_effect(self, token: Token<Edited>, roots: Vec<PathBuf>) -> Effect {
-        Effect::Editor(EditorEffect::Edit {
+    pub(super) fn into_effect(self, token: Token<Edited>, roots: Vec<PathBuf>) -> EditorEffect {
+        EditorEffect::Edit {
             token,
             buf: self.buf,
             tick: self.tick,
             edits: self.edits,
             save: self.save,
             roots,
-        })
+        }
     }
 }
 
@@ -238,8 +238,8 @@ impl Change {
         path: PathBuf,
         roots: Vec<PathBuf>,
         may_replace: MayReplace,
-    ) -> Effect {
-        Effect::Host(match self {
+    ) -> HostEffect {
+        match self {
             Change::Write { over, text, format } => HostEffect::WriteDisk {
                 token,
                 path,
@@ -267,6 +267,6 @@ impl Change {
                 to,
                 roots,
             },
-        })
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::plan::{Change, FileNow, Landing, Next, Opens, Outcome, Plan};
 use super::{Author, MAX_TRIES, failure};
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect, MayReplace};
+use crate::spine::effect::{HostEffect, MayReplace};
 use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
@@ -123,7 +123,7 @@ impl Workspace {
             }
             let token = self.jobs.reads.add(ReadJob::Operation(lane));
             let path = op.path.clone();
-            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            fx.push(HostEffect::ReadDisk { token, path });
             return self.fileops.waits(lane, op, None, None);
         }
         let may_replace = match &disk {

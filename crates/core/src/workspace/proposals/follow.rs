@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Base, Diff, FileProposal, Note, Preview, Proposal, Standing};
 use crate::render::toolcall::ToolCall;
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::event::{DiskFile, ReadError};
 use crate::spine::ids::{QuestionId, SessionKey};
 use crate::text::diff::diff;
@@ -113,7 +113,7 @@ impl Workspace {
         self.proposals.all = all;
         for path in to_read {
             let token = self.jobs.reads.add(ReadJob::Proposal(path.clone()));
-            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            fx.push(HostEffect::ReadDisk { token, path });
         }
     }
 

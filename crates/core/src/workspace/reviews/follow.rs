@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect};
+use crate::spine::effect::HostEffect;
 use crate::spine::event::{BufState, DiskFile, ReadError, Stamp, is_later};
 use crate::spine::ids::BufId;
 use crate::spine::pending::Token;
@@ -130,7 +130,7 @@ impl Workspace {
         }
         if !is_saved_known {
             let token = self.jobs.reads.add(ReadJob::Saved(buf));
-            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            fx.push(HostEffect::ReadDisk { token, path });
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{FileReview, Reviews};
 use crate::spine::cx::Effects;
-use crate::spine::effect::{Effect, HostEffect, Level};
+use crate::spine::effect::{HostEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptNow, KeptOffer, KeptReview};
@@ -133,19 +133,19 @@ impl Workspace {
                 ended,
             } = changes;
             if !begun.is_empty() || !ended.is_empty() {
-                fx.push(Effect::Host(HostEffect::Reviewed {
+                fx.push(HostEffect::Reviewed {
                     root: root.clone(),
                     begun,
                     ended,
-                }));
+                });
             }
             if !files.is_empty() || !over.is_empty() {
-                fx.push(Effect::Host(HostEffect::KeepReviews {
+                fx.push(HostEffect::KeepReviews {
                     root,
                     files,
                     over,
                     saved: None,
-                }));
+                });
             }
         }
     }
@@ -189,7 +189,7 @@ impl Workspace {
             let path = kept.path.clone();
             let kept = Box::new(kept);
             let token = self.jobs.reads.add(ReadJob::Kept { session, kept });
-            fx.push(Effect::Host(HostEffect::ReadDisk { token, path }));
+            fx.push(HostEffect::ReadDisk { token, path });
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::FileReview;
 use super::moving::Moved;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::effect::{EditorEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, ReviewAction, Stamp};
 use crate::spine::project::{Body, FileState};
 use crate::text::Text;
@@ -297,7 +297,7 @@ impl Workspace {
         if let Some((buf, _)) = self.documents.find(path) {
             self.documents.rename(buf, to);
             let path = to.to_owned();
-            fx.push(Effect::Editor(EditorEffect::Moved { buf, path }));
+            fx.push(EditorEffect::Moved { buf, path });
         }
         self.reviews.touch(path);
         self.reviews.touch(to);
@@ -324,7 +324,7 @@ impl Workspace {
                 true => self.reread(path, is_reject, fx),
                 false => self.documents.set_disk(buf, Text::default(), None),
             }
-            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+            fx.push(EditorEffect::Deleted { buf });
         } else if buf.is_some() && is_text {
             self.reread(path, is_reject, fx);
         }
@@ -359,7 +359,7 @@ impl Workspace {
             return Next::Again;
         }
         if is_gone {
-            fx.push(Effect::Editor(EditorEffect::Deleted { buf }));
+            fx.push(EditorEffect::Deleted { buf });
         } else if is_reject {
             // The user's adjacent changes may have kept some of the agent's lines.
             self.review_next(ReviewAction::Reject, path, Which::All, fx);

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::moving::{Aim, Moved, Moving};
 use super::turns::Of;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level, Save};
+use crate::spine::effect::{EditorEffect, Level, Save};
 use crate::spine::event::DiskText;
 use crate::spine::project::{Body, FileState};
 use crate::workspace::Workspace;
@@ -147,7 +147,7 @@ impl Workspace {
         if let Some((buf, _)) = self.documents.find(path) {
             self.documents.rename(buf, to);
             let path = to.clone();
-            fx.push(Effect::Editor(EditorEffect::Moved { buf, path }));
+            fx.push(EditorEffect::Moved { buf, path });
         }
         self.reviews.touch(path);
         self.reviews.touch(to);

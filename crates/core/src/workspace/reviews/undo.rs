@@ -12,7 +12,7 @@ use super::turns::Of;
 use super::{Decide, FileReview};
 use crate::render::diffview;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{EditorEffect, Effect, Level};
+use crate::spine::effect::{EditorEffect, Level};
 use crate::spine::event::UndoStep;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
@@ -41,7 +41,7 @@ impl Workspace {
         };
         if step == UndoStep::Ask {
             let view = self.undo_view(turn);
-            return fx.push(Effect::Editor(EditorEffect::AskUndo { turn, view }));
+            return fx.push(EditorEffect::AskUndo { turn, view });
         }
         self.reviews.undone.push(Undone {
             turn,
