@@ -201,7 +201,7 @@ fn older(purpose: Purpose, id: String, choices: Vec<Choice>) -> SessionOption {
     }
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
+pub(crate) fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::super::message::{SessionId, StopReason};
-use super::super::options::{self, SessionOption};
+use super::super::options::{self, SessionOption, list, said};
 
 /// The answer to `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,9 +132,9 @@ pub fn initialized(result: &Value) -> Result<Initialized, String> {
     let methods = result["authMethods"].as_array();
     Ok(Initialized {
         version,
-        agent_name: text(&info["name"]),
-        agent_title: text(&info["title"]),
-        agent_version: text(&info["version"]),
+        agent_name: said(&info["name"]),
+        agent_title: said(&info["title"]),
+        agent_version: said(&info["version"]),
         sessions: session_abilities(capabilities),
         embedded_context: prompt["embeddedContext"] == true,
         image: prompt["image"] == true,
@@ -166,7 +166,7 @@ pub fn steered(result: &Value) -> Steered {
 /// It has no session id; a sentence.
 pub fn session_created(result: &Value) -> Result<NewSession, String> {
     let session = result.get("sessionId").unwrap_or(&Value::Null);
-    match text(session) {
+    match said(session) {
         Some(session) => Ok(session_loaded(SessionId(Arc::from(session)), result)),
         None => Err(format!(
             "The agent's answer to session/new names no session: sessionId is {}.",
@@ -190,7 +190,7 @@ pub fn option_set(result: &Value) -> Option<Vec<SessionOption>> {
 
 /// Reads the answer to `session/prompt`; a missing reason means `end_turn`.
 pub fn stop_reason(result: &Value) -> StopReason {
-    let reason = text(&result["stopReason"]);
+    let reason = said(&result["stopReason"]);
     match reason.as_deref().unwrap_or("end_turn") {
         "end_turn" => StopReason::EndTurn,
         "max_tokens" => StopReason::MaxTokens,
@@ -219,10 +219,10 @@ fn is_offered(capability: &Value) -> bool {
 }
 
 fn auth(method: &Value) -> Option<AuthMethod> {
-    let id = text(&method["id"])?;
+    let id = said(&method["id"])?;
     Some(AuthMethod {
-        name: text(&method["name"]).unwrap_or_else(|| id.clone()),
-        description: text(&method["description"]),
+        name: said(&method["name"]).unwrap_or_else(|| id.clone()),
+        description: said(&method["description"]),
         kind: auth_kind(method),
         id,
     })
@@ -232,7 +232,7 @@ fn auth_kind(method: &Value) -> AuthKind {
     match method["type"].as_str() {
         Some("terminal") => AuthKind::Terminal {
             command: None,
-            args: list(&method["args"]).filter_map(text).collect(),
+            args: list(&method["args"]).filter_map(said).collect(),
             env: pairs(&method["env"]),
         },
         Some("env_var") => {
@@ -251,10 +251,10 @@ fn auth_kind(method: &Value) -> AuthKind {
 /// Gemini CLI a key.
 fn auth_kind_beside(meta: &Value) -> AuthKind {
     let terminal = &meta["terminal-auth"];
-    match text(&terminal["command"]) {
+    match said(&terminal["command"]) {
         Some(command) => AuthKind::Terminal {
             command: Some(command),
-            args: list(&terminal["args"]).filter_map(text).collect(),
+            args: list(&terminal["args"]).filter_map(said).collect(),
             env: pairs(&terminal["env"]),
         },
         // Codex wants an object, Gemini CLI a string; neither declares it.
@@ -267,15 +267,11 @@ fn auth_kind_beside(meta: &Value) -> AuthKind {
 
 fn auth_var(var: &Value) -> Option<AuthVar> {
     Some(AuthVar {
-        name: text(&var["name"])?,
-        label: text(&var["label"]),
+        name: said(&var["name"])?,
+        label: said(&var["label"]),
         is_secret: var["secret"] != false,
         is_optional: var["optional"] == true,
     })
-}
-
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
 }
 
 /// Returns the pairs of an object or of a list of `{name, value}`.
@@ -283,20 +279,11 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
     match value {
         Value::Object(fields) => fields
             .iter()
-            .filter_map(|(name, value)| Some((name.clone(), text(value)?)))
+            .filter_map(|(name, value)| Some((name.clone(), said(value)?)))
             .collect(),
         _ => list(value)
-            .filter_map(|pair| Some((text(&pair["name"])?, text(&pair["value"])?)))
+            .filter_map(|pair| Some((said(&pair["name"])?, said(&pair["value"])?)))
             .collect(),
-    }
-}
-
-/// Returns a non-empty string, or a number as written.
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
     }
 }
 
