@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -444,7 +444,8 @@ impl ToolKind {
 
 /// The status of a tool call. `Cancelled` is the client's addition, for calls that a cancel
 /// interrupted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
     Pending,
     InProgress,
@@ -480,29 +481,33 @@ pub fn path_as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, 
 }
 
 /// A position in a file; `row` is 0-based (the wire's `line` is 1-based).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     #[serde(serialize_with = "path_as_text")]
     pub path: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<u32>,
 }
 
 /// One entry of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEntry {
+    #[serde(rename = "content")]
     pub text: String,
     pub priority: Priority,
     pub status: PlanStatus,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Priority {
     High,
     Medium,
     Low,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
     Pending,
     InProgress,

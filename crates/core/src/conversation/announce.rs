@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::conversation::Conversation;
-use crate::conversation::progress::status_name;
 use crate::conversation::session::Session;
 use crate::conversation::transcript::Entry;
 use crate::render::toolcall::ToolCall;
@@ -61,7 +60,7 @@ fn announced(key: SessionKey, cwd: &Path, tool: &ToolCall) -> Announcement {
         session: key,
         id: tool.id.0.to_string(),
         kind: tool.kind.name().to_owned(),
-        status: status_name(tool.status),
+        status: tool.status,
         title: toolview::title(tool),
         locations: locations.collect(),
     }

@@ -60,25 +60,13 @@ impl Progress {
 }
 
 /// Returns whether a tool call with this status has ended.
-pub fn is_finished(status: ToolStatus) -> bool {
+fn is_finished(status: ToolStatus) -> bool {
     match status {
         ToolStatus::Pending | ToolStatus::InProgress => false,
         ToolStatus::Completed
         | ToolStatus::Failed
         | ToolStatus::Cancelled
         | ToolStatus::Rejected => true,
-    }
-}
-
-/// Returns the protocol's name of a status; `cancelled` and `rejected` are this client's names.
-pub fn status_name(status: ToolStatus) -> &'static str {
-    match status {
-        ToolStatus::Pending => "pending",
-        ToolStatus::InProgress => "in_progress",
-        ToolStatus::Completed => "completed",
-        ToolStatus::Failed => "failed",
-        ToolStatus::Cancelled => "cancelled",
-        ToolStatus::Rejected => "rejected",
     }
 }
 

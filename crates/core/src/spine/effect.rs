@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
 use crate::spine::event::{AgentSpec, Prompt, Stamp, TerminalExit, TerminalSpec};
@@ -14,7 +14,7 @@ use crate::spine::tool::{Progress, ToolResult, ToolSpec};
 use crate::spine::view::{Frame, UndoView, WholeView};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
-use acp::{Location, SessionId, path_as_text};
+use acp::{Location, SessionId, ToolStatus, path_as_text};
 
 /// An action outside the core. Its result, if any, is reported by an event.
 #[derive(Debug)]
@@ -295,7 +295,8 @@ pub enum Turns {
     Over,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Level {
     Debug,
     Info,
@@ -351,7 +352,7 @@ pub enum Announcement {
         session: SessionKey,
         id: String,
         kind: String,
-        status: &'static str,
+        status: ToolStatus,
         title: String,
         locations: Vec<Location>,
     },

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::spine::effect::Level;
 use crate::spine::ids::SessionKey;
 use crate::spine::pending::{Token, reply};
-use acp::{SessionId, path_as_text};
+use acp::{Location, PlanEntry, SessionId, ToolStatus, path_as_text};
 
 /// The version of the records that are written.
 pub const VERSION: u32 = 1;
@@ -206,9 +207,9 @@ pub enum KeptEntry {
     Agent(KeptMessage),
     Thought(KeptMessage),
     Tool(Box<KeptTool>),
-    Plan(Vec<KeptPlanEntry>),
+    Plan(Vec<PlanEntry>),
     Notice {
-        level: KeptLevel,
+        level: Level,
         text: String,
     },
     /// An attachment of a prompt.
@@ -229,38 +230,6 @@ pub struct KeptMessage {
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptPlanEntry {
-    pub content: String,
-    pub priority: KeptPriority,
-    pub status: KeptPlanStatus,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptPriority {
-    High,
-    Medium,
-    Low,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptPlanStatus {
-    Pending,
-    InProgress,
-    Completed,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptLevel {
-    Debug,
-    Info,
-    Warn,
-    Error,
-}
-
 /// A line with its highlights: start and end in bytes, group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptLine {
@@ -276,14 +245,14 @@ pub struct KeptTool {
     pub tool_call_id: String,
     pub title: String,
     pub kind: String,
-    pub status: KeptStatus,
+    pub status: ToolStatus,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<KeptToolContent>,
     /// The rows of their files at which the content's diffs were located.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<(usize, u32)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub locations: Vec<KeptLocation>,
+    pub locations: Vec<Location>,
     /// The output its terminals showed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terminals: Vec<KeptTerminal>,
@@ -291,17 +260,6 @@ pub struct KeptTool {
     pub raw_input: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_output: Option<Value>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeptStatus {
-    Pending,
-    InProgress,
-    Completed,
-    Failed,
-    Cancelled,
-    Rejected,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -357,14 +315,6 @@ pub enum KeptContent {
         kind: String,
         raw: Value,
     },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptLocation {
-    pub path: String,
-    /// 0-based.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub row: Option<u32>,
 }
 
 /// The part of a terminal's output that the transcript showed.

@@ -18,6 +18,7 @@ use crate::spine::view::{Line, QuestionView};
 use crate::update::update;
 use crate::view::snapshot::Snapshot;
 use crate::workspace::ledger::Review;
+use acp::ToolStatus;
 
 /// Checks the invariants that hold after every event.
 pub fn check_model(model: &Model) {
@@ -210,8 +211,10 @@ pub fn check_announced(snapshot: &Snapshot, announced: &[&Announcement]) {
                 );
             }
             Announcement::ToolCall {
-                session, status, ..
-            } if matches!(*status, "pending" | "in_progress") => {
+                session,
+                status: ToolStatus::Pending | ToolStatus::InProgress,
+                ..
+            } => {
                 let running = info(session).map(|info| info.tools.running);
                 // Announced together with the turn's end, which ends the call.
                 assert!(

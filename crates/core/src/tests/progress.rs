@@ -37,6 +37,8 @@ fn check(w: &mut World, want: &[&str]) {
             } => {
                 let paths = locations.iter().map(|place| place.path.display());
                 let paths: Vec<String> = paths.map(|path| path.to_string()).collect();
+                let status = json!(status);
+                let status = status.as_str().unwrap();
                 format!("{id} {kind} {status} {title} {}", paths.join(","))
                     .trim_end()
                     .to_owned()

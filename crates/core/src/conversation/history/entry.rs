@@ -7,13 +7,9 @@ use serde_json::Value;
 
 use crate::conversation::transcript::{Entry, Message};
 use crate::render::{groups, markdown};
-use crate::spine::effect::Level;
 pub use crate::spine::history::KeptTool;
-use crate::spine::history::{
-    KeptEntry, KeptLevel, KeptLine, KeptMessage, KeptPlanEntry, KeptPlanStatus, KeptPriority,
-};
+use crate::spine::history::{KeptEntry, KeptLine, KeptMessage};
 use crate::spine::view::{Line, Span};
-use acp::{PlanEntry, PlanStatus, Priority};
 
 /// Maximum size of a saved text: the same as the transcript shows of a tool's output.
 const MAX_TEXT: usize = 64 * 1024;
@@ -30,9 +26,9 @@ impl KeptEntry {
             Entry::Agent(message) => KeptEntry::Agent(KeptMessage::of(message)),
             Entry::Thought(message) => KeptEntry::Thought(KeptMessage::of(message)),
             Entry::Tool(tool) => KeptEntry::Tool(Box::new(KeptTool::of(tool))),
-            Entry::Plan(plan) => KeptEntry::Plan(plan.iter().map(kept_plan_entry).collect()),
+            Entry::Plan(plan) => KeptEntry::Plan(plan.clone()),
             Entry::Notice { level, text } => KeptEntry::Notice {
-                level: kept_level(*level),
+                level: *level,
                 text: text.clone(),
             },
             Entry::Along { head, lines } => KeptEntry::Along {
@@ -53,9 +49,9 @@ impl KeptEntry {
             KeptEntry::Agent(message) => Entry::Agent(message.restored()),
             KeptEntry::Thought(message) => Entry::Thought(message.restored()),
             KeptEntry::Tool(tool) => Entry::Tool(Box::new(tool.restored())),
-            KeptEntry::Plan(plan) => Entry::Plan(plan.iter().map(plan_entry).collect()),
+            KeptEntry::Plan(plan) => Entry::Plan(plan.clone()),
             KeptEntry::Notice { level, text } => Entry::Notice {
-                level: level_of(*level),
+                level: *level,
                 text: text.clone(),
             },
             KeptEntry::Along { head, lines } => Entry::Along {
@@ -175,55 +171,5 @@ fn cut(value: &Value) -> Value {
                 .collect()
         }
         value => value.clone(),
-    }
-}
-
-fn kept_plan_entry(entry: &PlanEntry) -> KeptPlanEntry {
-    KeptPlanEntry {
-        content: entry.text.clone(),
-        priority: match entry.priority {
-            Priority::High => KeptPriority::High,
-            Priority::Medium => KeptPriority::Medium,
-            Priority::Low => KeptPriority::Low,
-        },
-        status: match entry.status {
-            PlanStatus::Pending => KeptPlanStatus::Pending,
-            PlanStatus::InProgress => KeptPlanStatus::InProgress,
-            PlanStatus::Completed => KeptPlanStatus::Completed,
-        },
-    }
-}
-
-fn plan_entry(entry: &KeptPlanEntry) -> PlanEntry {
-    PlanEntry {
-        text: entry.content.clone(),
-        priority: match entry.priority {
-            KeptPriority::High => Priority::High,
-            KeptPriority::Medium => Priority::Medium,
-            KeptPriority::Low => Priority::Low,
-        },
-        status: match entry.status {
-            KeptPlanStatus::Pending => PlanStatus::Pending,
-            KeptPlanStatus::InProgress => PlanStatus::InProgress,
-            KeptPlanStatus::Completed => PlanStatus::Completed,
-        },
-    }
-}
-
-fn kept_level(level: Level) -> KeptLevel {
-    match level {
-        Level::Debug => KeptLevel::Debug,
-        Level::Info => KeptLevel::Info,
-        Level::Warn => KeptLevel::Warn,
-        Level::Error => KeptLevel::Error,
-    }
-}
-
-fn level_of(level: KeptLevel) -> Level {
-    match level {
-        KeptLevel::Debug => Level::Debug,
-        KeptLevel::Info => Level::Info,
-        KeptLevel::Warn => Level::Warn,
-        KeptLevel::Error => Level::Error,
     }
 }

@@ -3,10 +3,8 @@
 use super::entry::{bounded, bounded_text};
 use crate::render::terminals::ShownTerminal;
 use crate::render::toolcall::ToolCall;
-use crate::spine::history::{
-    KeptContent, KeptLine, KeptLocation, KeptStatus, KeptTerminal, KeptTool, KeptToolContent,
-};
-use acp::{Content, Location, TerminalId, ToolCallId, ToolContent, ToolKind, ToolStatus};
+use crate::spine::history::{KeptContent, KeptLine, KeptTerminal, KeptTool, KeptToolContent};
+use acp::{Content, TerminalId, ToolCallId, ToolContent, ToolKind, ToolStatus};
 
 /// A diff with more text is not saved.
 const MAX_DIFF: usize = 512 * 1024;
@@ -22,10 +20,10 @@ impl KeptTool {
             tool_call_id: tool.id.0.to_string(),
             title: bounded_text(&tool.title),
             kind: tool.kind.name().to_owned(),
-            status: kept_status(tool.status),
+            status: tool.status,
             content,
             places,
-            locations: tool.locations.iter().map(kept_location).collect(),
+            locations: tool.locations.clone(),
             terminals: tool.terminals.all().map(kept_terminal).collect(),
             raw_input: tool.raw_input.as_ref().and_then(bounded),
             raw_output: tool.raw_output.as_ref().and_then(bounded),
@@ -37,9 +35,9 @@ impl KeptTool {
         let mut tool = ToolCall::new(ToolCallId(self.tool_call_id.as_str().into()));
         tool.title.clone_from(&self.title);
         tool.kind = kind(&self.kind);
-        tool.status = status(self.status);
+        tool.status = ended(self.status);
         tool.content = self.content.iter().map(item).collect();
-        tool.locations = self.locations.iter().map(location).collect();
+        tool.locations.clone_from(&self.locations);
         tool.raw_input.clone_from(&self.raw_input);
         tool.raw_output.clone_from(&self.raw_output);
         tool.texts.set(&tool.content);
@@ -55,25 +53,11 @@ impl KeptTool {
     }
 }
 
-fn kept_status(status: ToolStatus) -> KeptStatus {
+/// Returns the status of a call that is restored: no call runs any more.
+fn ended(status: ToolStatus) -> ToolStatus {
     match status {
-        ToolStatus::Pending => KeptStatus::Pending,
-        ToolStatus::InProgress => KeptStatus::InProgress,
-        ToolStatus::Completed => KeptStatus::Completed,
-        ToolStatus::Failed => KeptStatus::Failed,
-        ToolStatus::Cancelled => KeptStatus::Cancelled,
-        ToolStatus::Rejected => KeptStatus::Rejected,
-    }
-}
-
-fn status(status: KeptStatus) -> ToolStatus {
-    match status {
-        KeptStatus::Completed => ToolStatus::Completed,
-        KeptStatus::Failed => ToolStatus::Failed,
-        KeptStatus::Rejected => ToolStatus::Rejected,
-        KeptStatus::Pending | KeptStatus::InProgress | KeptStatus::Cancelled => {
-            ToolStatus::Cancelled
-        }
+        ToolStatus::Pending | ToolStatus::InProgress => ToolStatus::Cancelled,
+        ended => ended,
     }
 }
 
@@ -166,20 +150,6 @@ fn content(content: &KeptContent) -> Content {
         KeptContent::ResourceLink { uri, name } => Content::ResourceLink { uri, name },
         KeptContent::Resource { uri, text } => Content::Resource { uri, text },
         KeptContent::Unknown { kind, raw } => Content::Unknown { kind, raw },
-    }
-}
-
-fn kept_location(location: &Location) -> KeptLocation {
-    KeptLocation {
-        path: location.path.to_string_lossy().into_owned(),
-        row: location.row,
-    }
-}
-
-fn location(location: &KeptLocation) -> Location {
-    Location {
-        path: location.path.as_str().into(),
-        row: location.row,
     }
 }
 
