@@ -4,7 +4,7 @@ use super::entry::{bounded, bounded_text};
 use crate::render::terminals::ShownTerminal;
 use crate::render::toolcall::ToolCall;
 use crate::spine::history::{KeptContent, KeptLine, KeptTerminal, KeptTool, KeptToolContent};
-use acp::{Content, TerminalId, ToolCallId, ToolContent, ToolKind, ToolStatus};
+use acp::{Content, TerminalId, ToolCallId, ToolContent, ToolStatus, tool_kind};
 
 /// A diff with more text is not saved.
 const MAX_DIFF: usize = 512 * 1024;
@@ -34,7 +34,7 @@ impl KeptTool {
     pub(super) fn restored(&self) -> ToolCall {
         let mut tool = ToolCall::new(ToolCallId(self.tool_call_id.as_str().into()));
         tool.title.clone_from(&self.title);
-        tool.kind = kind(&self.kind);
+        tool.kind = tool_kind(self.kind.clone());
         tool.status = ended(self.status);
         tool.content = self.content.iter().map(item).collect();
         tool.locations.clone_from(&self.locations);
@@ -59,24 +59,6 @@ fn ended(status: ToolStatus) -> ToolStatus {
         ToolStatus::Pending | ToolStatus::InProgress => ToolStatus::Cancelled,
         ended => ended,
     }
-}
-
-fn kind(name: &str) -> ToolKind {
-    let known = [
-        ToolKind::Read,
-        ToolKind::Edit,
-        ToolKind::Delete,
-        ToolKind::Move,
-        ToolKind::Search,
-        ToolKind::Execute,
-        ToolKind::Think,
-        ToolKind::Fetch,
-        ToolKind::SwitchMode,
-        ToolKind::Other,
-    ];
-    let mut known = known.into_iter();
-    let kind = known.find(|kind| kind.name() == name);
-    kind.unwrap_or_else(|| ToolKind::Unknown(name.to_owned()))
 }
 
 fn kept_item(item: &ToolContent) -> KeptToolContent {
