@@ -341,7 +341,6 @@ impl Conversation {
         }
     }
 
-    /// Counts the sub-agents of a session that work, in the turn or after its end.
     /// Prepares for the replay of a session.
     pub(crate) fn is_told_anew(&mut self, agent: AgentKey, id: &SessionId) {
         if let Some(state) = self.agents.get_mut(&agent) {
@@ -349,6 +348,7 @@ impl Conversation {
         }
     }
 
+    /// Counts the sub-agents of a session that work, in the turn or after its end.
     pub(crate) fn working_subagents(&self, key: SessionKey) -> usize {
         let works = || {
             let session = self.sessions.get(&key)?;
