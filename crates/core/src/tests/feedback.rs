@@ -32,11 +32,7 @@ fn changed(after: &str) -> World {
     w.prompts("first");
     let params = json!({ "sessionId": "s1", "path": F, "content": after });
     w.asks("1", "fs/write_text_file", &params);
-    w.answers(
-        A1,
-        "session/prompt",
-        Ok(json!({ "stopReason": "end_turn" })),
-    );
+    w.ends_turn("end_turn");
     w.settle();
     w
 }
@@ -100,11 +96,7 @@ fn a_rejected_hunk_is_reported_once() {
                 them:\n```diff\n--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n d\n```\n";
     assert_eq!(told(&mut w), ["next", want]);
     assert_eq!(along(&w), ["This prompt reported 1 rejected hunk in f"]);
-    w.answers(
-        A1,
-        "session/prompt",
-        Ok(json!({ "stopReason": "end_turn" })),
-    );
+    w.ends_turn("end_turn");
     w.settle();
     assert_eq!(told(&mut w), ["next"]);
 }
@@ -240,11 +232,7 @@ fn a_reject_does_not_split_the_agents_message() {
     rejects(&mut w, scope);
     assert!(along(&w).is_empty());
     w.says("message");
-    w.answers(
-        A1,
-        "session/prompt",
-        Ok(json!({ "stopReason": "end_turn" })),
-    );
+    w.ends_turn("end_turn");
     w.settle();
     assert_eq!(along(&w), ["The next prompt reports 1 rejected hunk in f"]);
     let entries = w.session(S1).transcript().entries().iter();

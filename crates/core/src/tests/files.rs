@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::editor::Travel;
+use super::ondisk::types;
 use super::world::{A1, Part, S1, World};
 use crate::event::{Event, ReviewEvent, SessionEvent};
 use crate::spine::cx::Effects;
-use crate::text::LineEdit;
 use crate::text::format::LineEnd;
 use crate::workspace::Folders;
 use crate::workspace::ledger::Review;
@@ -41,16 +41,6 @@ fn reads(w: &mut World, id: &str, more: Value) {
 fn writes(w: &mut World, id: &str, path: &str, content: &str) {
     let params = json!({ "sessionId": "s1", "path": path, "content": content });
     w.asks(id, "fs/write_text_file", &params);
-}
-
-fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
-    let buf = w.buf(F);
-    let edit = LineEdit {
-        start,
-        removed,
-        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
-    };
-    w.edits(|editor, _, out| editor.types(buf, edit, out));
 }
 
 fn content(w: &World, id: &str) -> String {

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::ondisk::{Place, accept_at, check_hunks, check_settled, decide, running, types, writes};
+use super::ondisk::{
+    Place, accept_at, check_hunks, check_settled, decide, running, saves, types, writes,
+};
 use super::world::{Part, World};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Effect, HostEffect};
@@ -19,11 +21,6 @@ fn outdated(theirs: &str) -> World {
     w.holds(Part::Watcher);
     w.disk.put(F, theirs);
     w
-}
-
-fn saves(w: &mut World) {
-    let buf = w.buf(F);
-    w.edits(|editor, disk, out| editor.saves(buf, disk, out));
 }
 
 /// Compares the offers: row, the user's lines, the agent's lines.

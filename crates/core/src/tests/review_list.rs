@@ -25,12 +25,6 @@ fn opens(w: &mut World) {
     lists(w, ListEvent::Opened { cwd: "/p".into() });
 }
 
-fn writes(w: &mut World, path: &str, content: &str) {
-    let id = w.agents[&A1].answers.len().to_string();
-    let params = json!({ "sessionId": "s1", "path": path, "content": content });
-    w.asks(&id, "fs/write_text_file", &params);
-}
-
 fn decides(w: &mut World, action: ReviewAction, rows: std::ops::Range<usize>) {
     let items = w.editor.list.items[rows].iter().flatten();
     let items = items.map(|item| item.key).collect();
@@ -41,8 +35,8 @@ fn decides(w: &mut World, action: ReviewAction, rows: std::ops::Range<usize>) {
 fn listed() -> World {
     let mut w = World::ready();
     w.disk.put("/p/a", "1\n2\n3\n4\n5\n6\n");
-    writes(&mut w, "/p/a", "one\n2\nthree\n4\n6\n");
-    writes(&mut w, "/p/sub/new", "\n  text\n");
+    w.writes("/p/a", "one\n2\nthree\n4\n6\n");
+    w.writes("/p/sub/new", "\n  text\n");
     w.skip();
     opens(&mut w);
     w
@@ -68,7 +62,7 @@ fn a_closed_list_is_not_rendered() {
     let mut w = listed();
     lists(&mut w, ListEvent::Closed);
     let frames = w.editor.lists;
-    writes(&mut w, "/p/a", "other\n");
+    w.writes("/p/a", "other\n");
     assert_eq!(w.editor.lists, frames);
     w.skip();
 }
@@ -76,7 +70,7 @@ fn a_closed_list_is_not_rendered() {
 #[test]
 fn the_list_follows_changes() {
     let mut w = listed();
-    writes(&mut w, "/p/a", "1\n2\n3\n4\n5\n6\nseven\n");
+    w.writes("/p/a", "1\n2\n3\n4\n5\n6\nseven\n");
     assert_eq!(shown(&w)[..2], ["a +1", "      7 + seven"]);
     w.skip();
 }
@@ -97,7 +91,7 @@ fn consecutive_hunks_are_decided_together() {
 fn a_stale_line_decides_nothing() {
     let mut w = listed();
     let items = vec![w.editor.list.items[1].as_ref().unwrap().key];
-    writes(&mut w, "/p/a", "another\n2\n3\n4\n5\n6\n");
+    w.writes("/p/a", "another\n2\n3\n4\n5\n6\n");
     w.skip();
     let action = ReviewAction::Reject;
     lists(&mut w, ListEvent::Decide { action, items });

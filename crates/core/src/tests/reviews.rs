@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::json;
 
 use super::editor::Travel;
-use super::world::{A1, Part, S1, World};
+use super::ondisk::types;
+use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, SessionEvent, ViewEvent};
 use crate::spine::effect::Save;
 use crate::spine::event::{ListEvent, ReviewAction, Scope};
-use crate::text::LineEdit;
 
 const F: &str = "/p/f";
 
@@ -29,15 +29,9 @@ fn reviewed(place: Place, before: Option<&str>, after: &str) -> World {
     if place == Place::Buffer {
         w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
     }
-    writes(&mut w, after);
+    w.writes(F, after);
     w.skip();
     w
-}
-
-fn writes(w: &mut World, content: &str) {
-    let id = w.agents[&A1].answers.len().to_string();
-    let params = json!({ "sessionId": "s1", "path": F, "content": content });
-    w.asks(&id, "fs/write_text_file", &params);
 }
 
 fn review(w: &mut World, action: ReviewAction, scope: Scope) {
@@ -46,16 +40,6 @@ fn review(w: &mut World, action: ReviewAction, scope: Scope) {
 
 fn row(w: &World, row: usize) -> Scope {
     Scope::Hunk { buf: w.buf(F), row }
-}
-
-fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
-    let buf = w.buf(F);
-    let edit = LineEdit {
-        start,
-        removed,
-        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
-    };
-    w.edits(|editor, _, out| editor.types(buf, edit, out));
 }
 
 fn disk(w: &World) -> Option<String> {
@@ -173,7 +157,7 @@ fn a_reject_restores_the_accepted_version() {
     for place in [Place::Disk, Place::Buffer] {
         let mut w = reviewed(place, None, "v1\n");
         review(&mut w, ReviewAction::Accept, Scope::All);
-        writes(&mut w, "v2\n");
+        w.writes(F, "v2\n");
         review(&mut w, ReviewAction::Reject, Scope::All);
         assert_eq!(disk(&w).as_deref(), Some("v1\n"), "{place:?}");
     }
@@ -256,7 +240,7 @@ fn a_review_moves_to_a_buffer_and_back_to_disk() {
 fn changes_of_others_between_two_writes_are_not_the_agents() {
     let mut w = reviewed(Place::Disk, Some("a\nb\nc\n"), "A\nb\nc\n");
     w.disk.put(F, "A\nb\nc\nothers\n");
-    writes(&mut w, "A\nB\nc\n");
+    w.writes(F, "A\nB\nc\n");
     assert_eq!(disk(&w).as_deref(), Some("A\nB\nc\nothers\n"));
     review(&mut w, ReviewAction::Reject, Scope::All);
     assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\nothers\n"));

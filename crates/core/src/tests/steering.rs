@@ -293,18 +293,10 @@ fn a_prompt_at_once_waits_for_the_answer_about_one_in_the_turn() {
         },
     }));
     sent(&mut w);
-    w.answers(
-        A1,
-        "session/prompt",
-        Ok(json!({ "stopReason": "cancelled" })),
-    );
+    w.ends_turn("cancelled");
     assert_eq!(sent(&mut w), [""; 0]);
     outcome(&mut w, "injected");
     told(&w, &["in the turn", "at once"]);
     assert_eq!(sent(&mut w), ["a1 <- session/prompt s1: at once"]);
-    w.answers(
-        A1,
-        "session/prompt",
-        Ok(json!({ "stopReason": "end_turn" })),
-    );
+    w.ends_turn("end_turn");
 }

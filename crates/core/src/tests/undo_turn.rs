@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::json;
 
 use super::editor::Travel;
-use super::world::{A1, Part, S1, World};
+use super::ondisk::types;
+use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::spine::ids::SessionKey;
-use crate::text::LineEdit;
 
 const F: &str = "/p/f";
 
@@ -24,14 +24,8 @@ fn begun(is_open: bool, text: &str) -> World {
     w
 }
 
-fn writes_to(w: &mut World, path: &str, content: &str) {
-    let id = w.agents[&A1].answers.len().to_string();
-    let params = json!({ "sessionId": "s1", "path": path, "content": content });
-    w.asks(&id, "fs/write_text_file", &params);
-}
-
 fn writes(w: &mut World, content: &str) {
-    writes_to(w, F, content);
+    w.writes(F, content);
 }
 
 /// Ends the turn and begins another.
@@ -41,22 +35,7 @@ fn next_turn(w: &mut World, prompt: &str) {
 }
 
 fn ends(w: &mut World) {
-    w.answers(
-        A1,
-        "session/prompt",
-        Ok(json!({ "stopReason": "end_turn" })),
-    );
-    w.settle();
-}
-
-fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
-    let buf = w.buf(F);
-    let edit = LineEdit {
-        start,
-        removed,
-        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
-    };
-    w.edits(|editor, _, out| editor.types(buf, edit, out));
+    w.ends_turn("end_turn");
 }
 
 fn undo(w: &mut World, step: UndoStep) {
@@ -340,7 +319,7 @@ fn a_created_file_keeps_the_users_lines() {
 fn the_question_lists_the_effects_of_the_undo() {
     let mut w = begun(false, "a\nb\nc\n");
     writes(&mut w, "a\nB\nc\nd\n");
-    writes_to(&mut w, "/p/sub/new", "x\n");
+    w.writes("/p/sub/new", "x\n");
     ends(&mut w);
     undo(&mut w, UndoStep::Ask);
     let (turn, view) = w.editor.asked.take().expect("a question");
@@ -615,7 +594,7 @@ fn the_reject_of_a_turn_is_taken_back_in_all_files() {
         writes(&mut w, "A\nb\nc\n");
         next_turn(&mut w, "second");
         writes(&mut w, "A\nb\nC\n");
-        writes_to(&mut w, "/p/new", "n\n");
+        w.writes("/p/new", "n\n");
         ends(&mut w);
         turn(&mut w, ReviewAction::Reject);
         check(&w, "a\nb\nc\n", "A\nb\nc\n", 1);

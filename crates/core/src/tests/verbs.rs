@@ -114,6 +114,13 @@ impl World {
         self.prints(A1, &line);
     }
 
+    /// The first agent writes a file.
+    pub fn writes(&mut self, path: &str, content: &str) {
+        let id = format!("\"w{}\"", self.agents[&A1].answers.len());
+        let params = json!({ "sessionId": "s1", "path": path, "content": content });
+        self.asks(&id, "fs/write_text_file", &params);
+    }
+
     /// An agent answers the oldest pending call of a method.
     pub fn answers(&mut self, agent: AgentKey, method: &str, result: Result<Value, Value>) {
         let known = self.agents.get_mut(&agent).unwrap();

@@ -11,7 +11,7 @@ fn a_choice_by_hunks_allows_and_is_applied_to_the_written_text() {
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
     assert_eq!(answered(&w, "0"), "yes");
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!(w.buffer(F), MIXED);
     assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
     assert_eq!(hunks(&w), 0);
@@ -28,7 +28,7 @@ fn what_is_put_back_is_saved_with_the_end_that_the_file_has() {
         decide(&mut w, Accept, 1);
         decide(&mut w, Reject, 3);
         w.holds(Part::Editor);
-        writes(&mut w, F, &new);
+        w.writes(F, &new);
         let saves = w.saves_edits();
         let is_right = match end {
             "" => matches!(saves[..], [Save::Over(_), Save::AsItEnds(_)]),
@@ -54,7 +54,7 @@ fn an_edit_that_was_allowed_is_reviewed_unless_the_user_wants_it_accepted() {
             .workspace
             .configure(Preview::On, accept_allowed, false);
         allows(&mut w);
-        writes(&mut w, F, NEW);
+        w.writes(F, NEW);
         assert_eq!((w.buffer(F).as_str(), hunks(&w)), (NEW, left));
     }
 }
@@ -65,7 +65,7 @@ fn an_allowed_edit_keeps_the_hunks_that_the_user_rejected_out() {
     w.model.workspace.configure(Preview::On, true, false);
     decide(&mut w, Reject, 3);
     allows(&mut w);
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
 }
 
@@ -75,7 +75,7 @@ fn what_the_agent_writes_beside_the_allowed_edit_is_reviewed() {
     w.model.workspace.configure(Preview::On, true, false);
     allows(&mut w);
     let more = "ONE\n\none\nTWO\nthree\nfour!\nfive\n";
-    writes(&mut w, F, more);
+    w.writes(F, more);
     // The first lines and the fourth were not shown.
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (more, 2));
 }
@@ -87,7 +87,7 @@ fn a_choice_is_applied_to_moved_lines() {
     types(&mut w, 0, 0, &["mine"]);
     decide(&mut w, Accept, 4);
     types(&mut w, 0, 0, &["too"]);
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     let want = "too\nmine\none\ntwo\nthree\nFOUR\nfive\n";
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (want, 0));
 }
@@ -109,7 +109,7 @@ fn a_choice_is_applied_to_a_file_without_a_buffer() {
         let scope = Scope::At { path, row };
         w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     }
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
     assert_eq!(hunks(&w), 0);
 }
@@ -128,8 +128,8 @@ fn a_rejected_new_file_beside_an_accepted_one_is_deleted() {
         scope: Scope::File { path },
     }));
     assert_eq!(answered(&w, "0"), "yes");
-    writes(&mut w, F, "one\nTWO\nthree\nfour\nfive\n");
-    writes(&mut w, "/p/new", "a\n");
+    w.writes(F, "one\nTWO\nthree\nfour\nfive\n");
+    w.writes("/p/new", "a\n");
     assert_eq!(w.disk.get("/p/new"), None);
     assert_eq!(hunks(&w), 0);
 }
@@ -141,7 +141,7 @@ fn an_unused_choice_ends_with_the_turn() {
     decide(&mut w, Reject, 3);
     w.ends_turn("end_turn");
     w.prompts("again");
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (NEW, 2));
 }
 
@@ -151,7 +151,7 @@ fn other_text_in_place_of_a_rejected_hunk_is_reviewed() {
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
     w.skip();
-    writes(&mut w, F, "one\nTWO\nthree\n4\nfive\n");
+    w.writes(F, "one\nTWO\nthree\n4\nfive\n");
     assert_eq!(hunks(&w), 1);
     assert!(w.was_told("something other than the hunk you rejected"));
 }
@@ -162,7 +162,7 @@ fn rejecting_part_of_a_second_change_restores_the_first() {
     w.disk.put(F, OLD);
     open(&mut w, F);
     w.prompts("hi");
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     let newer = "one\nTwo!\nthree\nFour!\nfive\n";
     asks(
         &mut w,
@@ -172,7 +172,7 @@ fn rejecting_part_of_a_second_change_restores_the_first() {
     );
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
-    writes(&mut w, F, newer);
+    w.writes(F, newer);
     assert_eq!(w.buffer(F), "one\nTwo!\nthree\nFOUR\nfive\n");
     assert_eq!(hunks(&w), 1);
 }
@@ -183,11 +183,11 @@ fn an_accepted_hunk_accepts_no_pending_deletion_beside_it() {
     w.disk.put(F, "x\ny\nz\n");
     open(&mut w, F);
     w.prompts("hi");
-    writes(&mut w, F, "y\nz\n");
+    w.writes(F, "y\nz\n");
     let diff = diff(F, Some("y\nz\n"), "Y\nz\n");
     asks(&mut w, "0", &edit("t", &[diff]), &options());
     decide(&mut w, Accept, 0);
-    writes(&mut w, F, "Y\nz\n");
+    w.writes(F, "Y\nz\n");
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("Y\nz\n", 1));
 }
 
@@ -205,7 +205,7 @@ fn a_choice_applies_to_a_conflict() {
     );
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
 }
 

@@ -13,8 +13,8 @@ use crate::event::{Event, ReviewEvent};
 use crate::questions::Answer;
 use crate::spine::event::{ReviewAction, Scope};
 use crate::spine::ids::QuestionId;
+use crate::tests::ondisk::types;
 use crate::tests::world::{A1, Part, S1, World};
-use crate::text::LineEdit;
 use crate::workspace::proposals::Preview;
 
 const F: &str = "/p/f";
@@ -67,22 +67,6 @@ fn decide(w: &mut World, action: ReviewAction, row: usize) {
 fn decide_all(w: &mut World, action: ReviewAction) {
     let scope = Scope::All;
     w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
-}
-
-fn types(w: &mut World, start: usize, removed: usize, lines: &[&str]) {
-    let buf = w.buf(F);
-    let edit = LineEdit {
-        start,
-        removed,
-        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
-    };
-    w.edits(|editor, _, out| editor.types(buf, edit, out));
-}
-
-fn writes(w: &mut World, path: &str, content: &str) {
-    let id = format!("\"w{}\"", w.agents[&A1].answers.len());
-    let params = json!({ "sessionId": "s1", "path": path, "content": content });
-    w.asks(&id, "fs/write_text_file", &params);
 }
 
 /// Returns the proposals drawn in a file: `row+count label: proposed lines`.
@@ -259,6 +243,6 @@ fn a_proposal_through_a_link_applies_to_its_target() {
     assert_eq!(drawn(&w, F).len(), 2);
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);
-    writes(&mut w, "/p/link", NEW);
+    w.writes("/p/link", NEW);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
 }

@@ -16,7 +16,7 @@ fn accepting_all_hunks_answers_allow_once() {
     assert_eq!(answered(&w, "0"), "yes");
     assert_eq!(drawn(&w, F), [""; 0]);
     assert_eq!(told(&w), [""; 0]);
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (NEW, 0));
 }
 
@@ -27,7 +27,7 @@ fn rejecting_all_hunks_answers_reject_once() {
     assert_eq!(answered(&w, "0"), "no");
     assert_eq!(w.buffer(F), OLD);
     // The agent writes in spite of the rejection; the change is reviewed.
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!(hunks(&w), 2);
 }
 
@@ -114,7 +114,7 @@ fn a_partly_shown_proposal_is_not_decided_by_hunks() {
         id: QuestionId(1),
         answer: Answer::Option("yes".into()),
     });
-    writes(&mut w, F, "one\nTWO\nthree\nfour\nfive\nsix\n");
+    w.writes(F, "one\nTWO\nthree\nfour\nfive\nsix\n");
     assert_eq!(hunks(&w), 1);
 }
 
@@ -127,7 +127,7 @@ fn an_answer_in_the_window_ends_the_preview_and_keeps_choices() {
         answer: Answer::Option("always".into()),
     });
     assert_eq!(drawn(&w, F), [""; 0]);
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 1));
 }
 
@@ -210,7 +210,7 @@ fn a_choice_on_a_pending_calls_preview_applies_to_its_result() {
         "sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "in_progress",
     }));
     assert_eq!(drawn(&w, F), [""; 0]);
-    writes(&mut w, F, NEW);
+    w.writes(F, NEW);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), (MIXED, 0));
 }
 
