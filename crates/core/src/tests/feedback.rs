@@ -28,7 +28,7 @@ fn changed(after: &str) -> World {
         follow: Default::default(),
     });
     w.disk.put(F, "a\nb\nc\nd\ne\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     w.prompts("first");
     let params = json!({ "sessionId": "s1", "path": F, "content": after });
     w.asks("1", "fs/write_text_file", &params);
@@ -339,7 +339,7 @@ fn a_file_kept_for_the_users_lines_is_not_reported_as_deleted() {
 #[test]
 fn an_undone_reject_of_a_created_file_is_not_reported() {
     let mut w = deeds(|disk| disk.put("/p/new", "n\n"));
-    w.edits(|editor, disk, out| editor.open("/p/new".as_ref(), disk, out));
+    w.opens_file("/p/new");
     rejects(&mut w, Scope::All);
     assert_eq!(w.disk.get("/p/new"), None);
     assert_eq!(

@@ -185,7 +185,7 @@ fn a_late_report_of_a_new_file_does_not_bring_back_what_was_rejected_since() {
     writes(&mut w, "1", "a\nb\n");
     w.shadow.looks(&mut w.disk);
     let created = w.shadow.tells().expect("the new file");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     types(&mut w, 1, 0, &["mine"]);
     saves(&mut w);
     decide(&mut w, ReviewAction::Reject);
@@ -209,7 +209,7 @@ fn a_late_report_of_a_new_file_that_was_rejected_brings_nothing_into_its_buffer(
     for is_first in [true, false] {
         let mut w = running(Place::Disk, None);
         let opens = |w: &mut World| {
-            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            w.opens_file(F);
         };
         w.holds(Part::Watcher);
         if is_first {

@@ -25,7 +25,7 @@ fn with_file(text: &str) -> World {
 /// A world with a file that is open in a buffer.
 fn with_buffer(text: &str) -> World {
     let mut w = with_file(text);
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     w
 }
 
@@ -286,7 +286,7 @@ fn a_write_over_the_users_lines_keeps_them_and_reports_it() {
 #[test]
 fn a_write_of_a_file_that_only_its_buffer_has_keeps_what_the_user_typed() {
     let mut w = World::ready();
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     types(&mut w, 0, 1, &["mine"]);
     writes(&mut w, "1", F, "theirs\n");
     assert_eq!(w.buffer(F), "mine\ntheirs\n");
@@ -350,7 +350,7 @@ fn with_missing_as_empty() -> World {
 fn a_write_to_a_new_file_that_the_user_saves_and_closes_before_keeps_their_lines() {
     let mut w = with_missing_as_empty();
     reads(&mut w, "1", json!({}));
-    let buf = w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    let buf = w.opens_file(F);
     w.holds(Part::Editor);
     writes(&mut w, "2", F, "theirs\n");
     types(&mut w, 0, 1, &["mine"]);
@@ -368,7 +368,7 @@ fn a_file_opened_during_a_write_has_the_written_text() {
     let mut w = with_file("a\nb\n");
     w.holds(Part::Disk);
     writes(&mut w, "1", F, "a\nB\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     w.goes_on();
     check_written(&w, "1");
     assert_eq!(w.buffer(F), "a\nB\n");
@@ -384,7 +384,7 @@ fn a_file_opened_during_a_write_keeps_changes_of_others() {
     writes(&mut w, "2", F, "a\nb\nC\n");
     let event = w.disk.work(Path::new(F));
     w.happens(event.unwrap());
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     types(&mut w, 0, 0, &["typed"]);
     w.goes_on();
     check_written(&w, "2");

@@ -1,7 +1,5 @@
 //! Snapshots of the screen: each line followed by its spans, and the folds at the end.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::world::{A1, S1, World};
@@ -188,7 +186,7 @@ fn content_of_every_kind() {
     let mut w = World::ready();
     w.disk
         .put("/p/src/a.rs", "// A\n\nfn a() {\n    b(1);\n}\n");
-    w.edits(|editor, disk, out| editor.open(Path::new("/p/src/a.rs"), disk, out));
+    w.opens_file("/p/src/a.rs");
     let block = |block: serde_json::Value| json!({ "type": "content", "content": block });
     let calls = [
         json!({
@@ -311,7 +309,7 @@ fn hunks_of_every_shape() {
     let mut w = World::ready();
     let lines: Vec<String> = (0..14).map(|n| format!("line {n} is here")).collect();
     w.disk.put("/p/f", &format!("{}\n", lines.join("\n")));
-    let buf = w.edits(|editor, disk, out| editor.open(Path::new("/p/f"), disk, out));
+    let buf = w.opens_file("/p/f");
     w.asks(
         "1",
         "fs/read_text_file",

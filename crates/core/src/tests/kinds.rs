@@ -1,7 +1,7 @@
 //! Files that an agent replaces by folders or links, and the reverse.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::disk::Disk;
 use super::ondisk::{check_settled, check_whole, decide, shell};
@@ -73,7 +73,7 @@ pub fn begun(open: Option<&str>) -> World {
     w.disk.put("/p/d/y/z", "z\n");
     w.settle();
     if let Some(path) = open {
-        w.edits(|editor, disk, out| editor.open(Path::new(path), disk, out));
+        w.opens_file(path);
     }
     w.prompts("go");
     w

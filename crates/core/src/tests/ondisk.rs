@@ -36,7 +36,7 @@ pub fn running(place: Place, before: Option<&str>) -> World {
         w.settle();
     }
     if place == Place::Buffer {
-        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.opens_file(F);
     }
     w.prompts("go");
     w.skip();
@@ -407,7 +407,7 @@ fn a_turn_is_over_although_an_edit_of_a_file_elsewhere_is_held() {
     let other = "/q/f";
     let mut w = running(Place::Disk, None);
     w.disk.put(other, "a\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(other), disk, out));
+    w.opens_file(other);
     w.holds(Part::Editor);
     shell(&mut w, |disk| disk.put(other, "A\n"));
     w.ends_turn("end_turn");
@@ -479,7 +479,7 @@ fn changes_before_the_turn_are_not_attributed_to_the_agent() {
         w.disk.put(F, "a\nb\n");
         w.settle();
         if place == Place::Buffer {
-            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            w.opens_file(F);
         }
         w.holds(Part::Watcher);
         w.disk.put(F, "a\nmine\n");
@@ -775,7 +775,7 @@ fn a_file_opened_before_its_change_is_reported_shows_hunks() {
     let mut w = running(Place::Disk, Some("a\nb\nc\n"));
     w.holds(Part::Watcher);
     w.disk.put(F, "a\nB\nc\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     types(&mut w, 0, 0, &["typed"]);
     w.goes_on();
     check_hunks(&w, &[(2, "b", "B")]);
@@ -783,7 +783,7 @@ fn a_file_opened_before_its_change_is_reported_shows_hunks() {
     let mut w = running(Place::Disk, Some("a\nb\nc\n"));
     w.holds(Part::Watcher);
     w.disk.put(F, "a\nB\nc\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     w.disk.put(F, "a\nB\nC\n");
     w.goes_on();
     check_hunks(&w, &[(1, "b c", "B C")]);
@@ -997,7 +997,7 @@ fn a_late_report_for_a_file_opened_in_the_turn_is_reviewed() {
     w.prompts("go");
     w.holds(Part::Watcher);
     w.disk.put(F, "A\nb\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     // The checkpoint is reported before the disk has answered the read of the change.
     w.holds(Part::Disk);
     w.ends_turn("end_turn");
@@ -1035,7 +1035,7 @@ fn a_write_of_which_the_host_keeps_no_copy_is_under_review() {
         for before in [Some("a\nb\n"), None] {
             let mut w = running(Place::Disk, before);
             if place == Place::Buffer {
-                w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+                w.opens_file(F);
             }
             w.disk.keeps_nothing = true;
             w.disk.keeps_no_text = true;

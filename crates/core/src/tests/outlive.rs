@@ -26,7 +26,7 @@ fn reviewed(is_open: bool) -> World {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     if is_open {
-        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.opens_file(F);
     }
     let params = json!({ "sessionId": "s1", "path": F, "content": NEW });
     w.asks("0", "fs/write_text_file", &params);
@@ -167,7 +167,7 @@ fn a_kept_review_continues() {
         w.disk.put(F, NEW);
         w.disk.put("/p/made", "made\n");
         if is_open {
-            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            w.opens_file(F);
         }
         let base = FileState::of_text(Text::from_text(OLD), Format::default());
         let left = |path: &str, base| KeptReview {
@@ -217,7 +217,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
         w.holds(Part::Watcher);
         w.disk.links.insert("/p/linked".into(), F.into());
         if is_open {
-            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            w.opens_file(F);
         }
         let files = vec![KeptReview {
             path: "/p/linked".into(),
@@ -348,7 +348,7 @@ fn changes_of_others_to_a_kept_review_are_theirs() {
         let mut w = World::ready();
         w.disk.put(F, &format!("{NEW}theirs\n"));
         if is_open {
-            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            w.opens_file(F);
         }
         is_left_with(&mut w, OLD, NEW, None);
         assert_eq!(hunks(&w), 2);
@@ -364,7 +364,7 @@ fn changes_of_others_to_a_kept_review_are_theirs() {
 fn the_users_saves_are_known_to_the_next_neovim() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     let saves = |w: &mut World, line: &str| {
         let buf = w.buf(F);
         let edit = LineEdit {
@@ -570,7 +570,7 @@ fn a_conflict_with_saved_lines_is_offered_in_the_next_neovim() {
     check_hunks(&w, &all);
     for action in [ReviewAction::Accept, ReviewAction::Reject] {
         let mut next = ends_unsaved(&w);
-        next.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        next.opens_file(F);
         check_hunks(&next, &all);
         decide_at(&mut next, action, 1);
         let line = if action == ReviewAction::Accept {

@@ -76,7 +76,7 @@ fn another_programs_change_comes_back_and_is_no_hunk() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
     w.settle();
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     w.holds(Part::Watcher);
     w.disk.put(F, "A\nb\nc\nd\n");
     types(&mut w, 3, 1, &["mine"]);

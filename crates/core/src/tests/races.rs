@@ -146,7 +146,7 @@ fn a_buffer_loaded_during_a_decision_gets_the_result() {
             false => decide(&mut w, ReviewAction::Reject),
         }
         disk_works(&mut w);
-        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.opens_file(F);
         disk_rests(&mut w);
         check(&w, "a\nb\n", "a\nb\n");
         w.skip();
@@ -162,7 +162,7 @@ fn a_buffer_loaded_while_an_undone_deletion_is_written_gets_the_text() {
     w.holds(Part::Disk);
     undo_turn(&mut w);
     disk_works(&mut w);
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     disk_rests(&mut w);
     check(&w, "a\nb\n", "a\nb\n");
     w.skip();
@@ -177,7 +177,7 @@ fn a_buffer_loaded_as_the_agents_write_ends_has_the_agents_lines() {
     writes(&mut w, "2", "a\nY\n");
     disk_works(&mut w);
     let written = w.disk.work(Path::new(F)).expect("a write");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     w.happens(written);
     check(&w, "a\nY\n", "a\n");
     w.goes_on();
@@ -269,7 +269,7 @@ fn a_save_at_a_turns_start_is_the_users_without_the_buffer() {
     w.settle();
     let params = json!({ "sessionId": "s1", "path": F });
     w.asks("1", "fs/read_text_file", &params);
-    let buf = w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    let buf = w.opens_file(F);
     holds_news(&mut w);
     w.prompts("go");
     w.shadow.checks(&mut w.disk);
@@ -307,7 +307,7 @@ fn a_file_unreadable_right_after_a_write_is_merged_later() {
     w.holds(Part::Disk);
     writes(&mut w, "1", "a\nX\nb\n");
     disk_works(&mut w);
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     disk_works(&mut w);
     w.disk.broken.insert(F.into());
     while w.disk.next(Path::new(F)).is_some() {
@@ -381,7 +381,7 @@ fn a_file_deleted_before_its_buffer_loads_is_restored_completely() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     w.holds(Part::Watcher);
     w.disk.removes(F);
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     w.goes_on();
     decide(&mut w, ReviewAction::Reject);
     check(&w, "a\nb\n", "a\nb\n");
@@ -414,7 +414,7 @@ fn a_mode_set_before_the_clients_write_is_the_agents() {
     holds_news(&mut w);
     w.disk.chmods(F, 0o755);
     w.disk.put(F, "X\na\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     w.shadow.looks(&mut w.disk);
     writes(&mut w, "1", "X\na\n");
     tells(&mut w);
@@ -443,7 +443,7 @@ fn a_buffer_loaded_during_a_deletion_is_empty() {
             false => decide(&mut w, ReviewAction::Reject),
         }
         disk_works(&mut w);
-        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.opens_file(F);
         disk_rests(&mut w);
         assert_eq!(w.disk.get(F), None);
         assert_eq!(w.buffer(F), "\n");
@@ -494,7 +494,7 @@ fn a_created_file_with_the_users_line_is_rejected_whenever_the_agents_write_is_r
                 }
             }
         };
-        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.opens_file(F);
         goes_on(&mut w);
         types(&mut w, 1, 0, &["user"]);
         goes_on(&mut w);

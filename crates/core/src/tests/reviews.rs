@@ -27,7 +27,7 @@ fn reviewed(place: Place, before: Option<&str>, after: &str) -> World {
         w.disk.put(F, before);
     }
     if place == Place::Buffer {
-        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.opens_file(F);
     }
     w.writes(F, after);
     w.skip();
@@ -144,7 +144,7 @@ fn rejecting_a_created_file_deletes_it() {
 #[test]
 fn a_rejected_created_file_keeps_the_users_lines() {
     let mut w = reviewed(Place::Disk, None, "new\nlines\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     types(&mut w, 0, 0, &["typed"]);
     let buf = w.buf(F);
     w.edits(|editor, disk, out| editor.saves(buf, disk, out));
@@ -226,7 +226,7 @@ fn a_project_that_is_opened_again_has_its_files_under_review() {
 #[test]
 fn a_review_moves_to_a_buffer_and_back_to_disk() {
     let mut w = reviewed(Place::Disk, Some("a\nb\n"), "a\nB\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     let buf = w.buf(F);
     assert_eq!(w.editor.hunks[&buf].len(), 1);
     types(&mut w, 0, 1, &["unsaved"]);

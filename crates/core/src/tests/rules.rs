@@ -29,7 +29,7 @@ fn rule(action: Action, pattern: &str) -> RuleSpec {
 fn ruled(rules: &[RuleSpec]) -> World {
     let mut w = World::ready();
     w.disk.put("/p/f", "a\nb\n");
-    w.edits(|editor, disk, out| editor.open("/p/f".as_ref(), disk, out));
+    w.opens_file("/p/f");
     let rules = Rules::new(rules, "/home/me".as_ref()).unwrap();
     w.happens(Event::Configure {
         follow: Default::default(),

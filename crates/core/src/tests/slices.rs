@@ -1,7 +1,5 @@
 //! Frames that take several slices, and events between two slices.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::world::{Part, S1, World};
@@ -44,7 +42,7 @@ fn check_end(mut w: World, above: &str) {
 fn a_read_is_answered_during_a_frame() {
     let mut w = World::ready();
     w.disk.put("/p/f", "one\n");
-    w.edits(|editor, disk, out| editor.open(Path::new("/p/f"), disk, out));
+    w.opens_file("/p/f");
     w.prompts("go");
     w.holds(Part::Frames);
     w.says(&long_code());

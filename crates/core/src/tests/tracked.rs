@@ -1,7 +1,5 @@
 //! Files that the watcher must report even if `.gitignore` excludes them.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::world::{S1, World};
@@ -9,7 +7,7 @@ use crate::event::{Event, SessionEvent};
 
 fn opens(w: &mut World, path: &str) {
     w.disk.put(path, "a\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(path), disk, out));
+    w.opens_file(path);
     w.goes_on();
 }
 

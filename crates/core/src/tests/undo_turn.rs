@@ -18,7 +18,7 @@ fn begun(is_open: bool, text: &str) -> World {
     let mut w = World::ready();
     w.disk.put(F, text);
     if is_open {
-        w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+        w.opens_file(F);
     }
     w.prompts("first");
     w
@@ -276,7 +276,7 @@ fn a_file_created_by_the_turn_is_deleted_and_restored() {
         writes(&mut w, "new\n");
         ends(&mut w);
         if is_open {
-            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            w.opens_file(F);
         }
         undo(&mut w, UndoStep::Undo(None));
         assert_eq!(w.disk.get(F), None);
@@ -308,7 +308,7 @@ fn a_created_file_keeps_the_users_lines() {
     w.prompts("make it");
     writes(&mut w, "new\nlines\n");
     ends(&mut w);
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     types(&mut w, 1, 0, &["mine"]);
     undo(&mut w, UndoStep::Undo(None));
     assert_eq!(w.buffer(F), "mine\n");
@@ -530,7 +530,7 @@ fn a_created_file_keeps_the_users_line_between_two_writes() {
     let mut w = World::ready();
     w.prompts("make it");
     writes(&mut w, "new\nlines\n");
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     types(&mut w, 1, 0, &["mine"]);
     writes(&mut w, "new\nlines\nmore\n");
     assert_eq!(w.buffer(F), "new\nmine\nlines\nmore\n");

@@ -71,6 +71,11 @@ impl World {
         result
     }
 
+    /// Opens a file in a buffer.
+    pub fn opens_file(&mut self, path: &str) -> BufId {
+        self.edits(|editor, disk, out| editor.open(Path::new(path), disk, out))
+    }
+
     // Agents.
 
     /// An agent prints a line.

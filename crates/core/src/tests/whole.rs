@@ -203,7 +203,7 @@ fn the_users_lines_in_a_file_the_agent_created_come_back_after_its_overwrite() {
         w.prompts("go");
         shell(&mut w, |disk| disk.put(F, "a\nb\nc\n"));
         if place == Place::Buffer {
-            w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+            w.opens_file(F);
         }
         shell(&mut w, |disk| disk.put(F, "A\nX\nC\n"));
         w.ends_turn("end_turn");
@@ -728,7 +728,7 @@ fn stored_binary_content_is_restored() {
             w.ends_turn("end_turn");
             shell(&mut w, |disk| disk.set(F.into(), before.to_vec()));
             if place == Place::Buffer {
-                w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+                w.opens_file(F);
             }
             w.prompts("go");
             shell(&mut w, |disk| disk.set(F.into(), after.to_vec()));
@@ -1075,7 +1075,7 @@ fn a_file_moved_to_the_place_of_a_deleted_one_is_two_changes() {
         w.settle();
         if place == Place::Buffer {
             for path in [F, G] {
-                w.edits(|editor, disk, out| editor.open(Path::new(path), disk, out));
+                w.opens_file(path);
             }
         }
         w.prompts("go");
@@ -1188,7 +1188,7 @@ fn a_file_that_is_written_again_after_it_was_rejected_is_created_whole() {
 fn a_file_moved_into_the_buffer_of_a_missing_one_is_restored() {
     for unsaved in [&[][..], &["mine"]] {
         let mut w = running(Place::Disk, Some("a\nb\n"));
-        let buf = w.edits(|editor, disk, out| editor.open(Path::new(G), disk, out));
+        let buf = w.opens_file(G);
         if !unsaved.is_empty() {
             let lines = unsaved.iter().map(|line| (*line).to_owned()).collect();
             let edit = LineEdit {

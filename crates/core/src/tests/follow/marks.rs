@@ -72,7 +72,7 @@ fn a_mark_appears_when_its_file_is_opened() {
     let mut w = followed(Follow::Off);
     named(&mut w, "t", "read", json!([at("/p/g", 3)]));
     assert_eq!(mark(&w), None);
-    w.edits(|editor, disk, out| editor.open(Path::new("/p/g"), disk, out));
+    w.opens_file("/p/g");
     assert_eq!(mark(&w), Some((2, "bot reads")));
 }
 

@@ -3,7 +3,6 @@
 mod marks;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -20,7 +19,7 @@ fn followed(mode: Follow) -> World {
     let mut w = World::ready();
     w.disk.put(F, TEN);
     w.disk.put("/p/g", TEN);
-    w.edits(|editor, disk, out| editor.open(Path::new(F), disk, out));
+    w.opens_file(F);
     follows(&mut w, mode);
     w.prompts("go");
     w.skip();

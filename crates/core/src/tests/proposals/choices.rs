@@ -160,7 +160,7 @@ fn other_text_in_place_of_a_rejected_hunk_is_reviewed() {
 fn rejecting_part_of_a_second_change_restores_the_first() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     w.writes(F, NEW);
     let newer = "one\nTwo!\nthree\nFour!\nfive\n";
@@ -181,7 +181,7 @@ fn rejecting_part_of_a_second_change_restores_the_first() {
 fn an_accepted_hunk_accepts_no_pending_deletion_beside_it() {
     let mut w = World::ready();
     w.disk.put(F, "x\ny\nz\n");
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     w.writes(F, "y\nz\n");
     let diff = diff(F, Some("y\nz\n"), "Y\nz\n");
@@ -195,7 +195,7 @@ fn an_accepted_hunk_accepts_no_pending_deletion_beside_it() {
 fn a_choice_applies_to_a_conflict() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
-    open(&mut w, F);
+    w.opens_file(F);
     types(&mut w, 1, 1, &["mine"]);
     w.prompts("hi");
     asks(&mut w, "0", &edit("t", &[diff(F, None, NEW)]), &options());
@@ -216,7 +216,7 @@ fn check_on_disk(is_open: bool) {
     w.disk.put(F, OLD);
     w.settle();
     if is_open {
-        open(&mut w, F);
+        w.opens_file(F);
     }
     w.prompts("hi");
     let diffs = [diff(F, Some("two"), "TWO"), diff(F, Some("four"), "FOUR")];
@@ -260,7 +260,7 @@ fn a_choice_waits_for_changes_reported_after_the_turn() {
 fn a_choice_is_applied_to_a_write_that_was_allowed_after_the_turn() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     w.ends_turn("end_turn");
     let call = edit("t", &[diff(F, Some(OLD), NEW)]);
@@ -306,7 +306,7 @@ fn a_choice_applies_to_a_deletion() {
         w.disk.put("/p/g", "g\n");
         w.settle();
         if is_open {
-            open(&mut w, F);
+            w.opens_file(F);
         }
         w.prompts("hi");
         let diffs = [

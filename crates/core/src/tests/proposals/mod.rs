@@ -43,15 +43,11 @@ fn asks(w: &mut World, id: &str, tool: &Value, options: &Value) {
     w.asks(id, "session/request_permission", &params);
 }
 
-fn open(w: &mut World, path: &str) {
-    w.edits(|editor, disk, out| editor.open(Path::new(path), disk, out));
-}
-
 /// A turn in which the agent asks to apply these diffs to the file `F`, which is in a buffer.
 fn asked(text: &str, diffs: &[Value]) -> World {
     let mut w = World::ready();
     w.disk.put(F, text);
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     asks(&mut w, "0", &edit("t", diffs), &options());
     w.skip();
@@ -163,7 +159,7 @@ fn a_diff_that_does_not_fit_is_reported_and_shown_unchanged() {
 fn an_ambiguous_diff_is_shown_at_the_calls_location() {
     let mut w = World::ready();
     w.disk.put(F, "x\na\nx\nb\nx\n");
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     let mut tool = edit("t", &[diff(F, Some("x"), "y")]);
     tool["locations"] = json!([{ "path": F, "line": 5 }]);
@@ -203,8 +199,8 @@ fn a_file_shows_its_proposals_when_it_is_opened() {
     asks(&mut w, "0", &edit("t", &diffs), &options());
     let view = w.editor.permission.as_ref().expect("it is shown");
     assert_eq!(view.places.len(), 2);
-    open(&mut w, F);
-    open(&mut w, "/p/new");
+    w.opens_file(F);
+    w.opens_file("/p/new");
     assert_eq!(drawn(&w, F), ["1+1 proposed 1/1: TWO"]);
     assert_eq!(drawn(&w, "/p/new"), ["1+0 proposed 1/1: a|b"]);
 }
@@ -239,7 +235,7 @@ fn a_proposal_through_a_link_applies_to_its_target() {
         &options(),
     );
     assert_eq!(told(&w), ["/p/link:1 proposed", "/p/link:3 proposed"]);
-    open(&mut w, F);
+    w.opens_file(F);
     assert_eq!(drawn(&w, F).len(), 2);
     decide(&mut w, Accept, 1);
     decide(&mut w, Reject, 3);

@@ -36,7 +36,7 @@ fn a_question_lists_its_files_in_the_agents_order_once_the_first_is_read() {
     let mut w = World::ready();
     w.disk.put("/p/first", OLD);
     w.disk.put(F, OLD);
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     w.holds(Part::Disk);
     let diffs = ["/p/first", F].map(|path| diff(path, Some(OLD), NEW));
@@ -75,7 +75,7 @@ fn a_question_about_a_whole_file_says_how_many_lines_go() {
 fn check_asked(options: &Value, action: ReviewAction) {
     let mut w = World::ready();
     w.disk.put(F, OLD);
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     asks(&mut w, "0", &json!({ "toolCallId": "other" }), options);
     asks(&mut w, "1", &edit("t", &[diff(F, Some(OLD), NEW)]), options);
@@ -175,7 +175,7 @@ fn two_questions_on_one_file_have_their_own_labels_and_the_older_comes_first() {
 fn the_diff_may_arrive_before_or_after_the_question() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     asks(&mut w, "0", &json!({ "toolCallId": "t" }), &options());
     assert_eq!(drawn(&w, F), [""; 0]);
@@ -193,7 +193,7 @@ fn the_diff_may_arrive_before_or_after_the_question() {
 fn a_choice_on_a_pending_calls_preview_applies_to_its_result() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
-    open(&mut w, F);
+    w.opens_file(F);
     w.prompts("hi");
     let mut call = edit("t", &[diff(F, Some(OLD), NEW)]);
     call["sessionUpdate"] = json!("tool_call");

@@ -48,7 +48,7 @@ fn a_file_is_read_as_an_agent_reads_it() {
     w.tool_asks(1, 1, read("f"));
     w.tool_asks(1, 2, read("/p/none"));
     w.tool_asks(1, 3, read("/etc/passwd"));
-    w.edits(|editor, disk, out| editor.open("/p/f".as_ref(), disk, out));
+    w.opens_file("/p/f");
     w.tool_asks(
         1,
         4,
@@ -72,7 +72,7 @@ fn a_file_is_read_as_an_agent_reads_it() {
 fn a_tools_write_is_reviewed_as_part_of_the_turn() {
     let mut w = running();
     w.tool_asks(1, 1, read("/p/f"));
-    w.edits(|editor, disk, out| editor.open("/p/f".as_ref(), disk, out));
+    w.opens_file("/p/f");
     w.tool_asks(1, 2, write("/p/f", "a\nB\nc\n"));
     assert!(w.was_told("tool 1 gets 2: {}"), "{:?}", w.log);
     assert_eq!(w.buffer("/p/f"), "a\nB\nc\n");
