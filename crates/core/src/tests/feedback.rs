@@ -38,8 +38,7 @@ fn changed(after: &str) -> World {
 }
 
 fn rejects(w: &mut World, scope: Scope) {
-    let action = ReviewAction::Reject;
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(ReviewAction::Reject, scope);
 }
 
 fn row(w: &World, row: usize) -> Scope {
@@ -154,9 +153,8 @@ fn an_undone_reject_is_not_reported() {
     w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
     assert_eq!(along(&w), ["No rejected changes to report."]);
     // Accepting the hunk afterwards reports nothing, either.
-    let action = ReviewAction::Accept;
     let scope = row(&w, 1);
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(ReviewAction::Accept, scope);
     assert_eq!(told(&mut w), ["next"]);
 }
 
@@ -372,16 +370,12 @@ fn of_many_files_some_are_listed_and_the_rest_counted() {
     w.ends_turn("end_turn");
 
     let mut w = deeds(|disk| all(disk, "n\n"));
-    let accept = ReviewAction::Accept;
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action: accept,
-        scope: scope.clone(),
-    }));
+    w.decides(ReviewAction::Accept, scope.clone());
     w.prompts("second");
     all(&mut w.disk, "m\n");
     w.settle();
     w.ends_turn("end_turn");
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(action, scope);
     let texts = told(&mut w);
     assert!(texts[1].contains("@@ 260 more files @@\n"), "{texts:?}");
     assert!(texts[1].lines().count() < 210);

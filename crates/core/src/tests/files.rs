@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::editor::Travel;
 use super::ondisk::types;
 use super::world::{A1, Part, S1, World};
-use crate::event::{Event, ReviewEvent, SessionEvent};
+use crate::event::{Event, SessionEvent};
 use crate::spine::cx::Effects;
+use crate::spine::event::{ReviewAction, Scope};
 use crate::text::format::LineEnd;
 use crate::workspace::Folders;
 use crate::workspace::ledger::Review;
@@ -276,10 +277,7 @@ fn a_write_over_the_users_lines_keeps_them_and_reports_it() {
     assert_eq!(w.buffer(F), "a\nmine\nc\n");
     let buf = w.buf(F);
     assert!(w.editor.hunks[&buf][0].conflict);
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action: crate::spine::event::ReviewAction::Accept,
-        scope: crate::spine::event::Scope::Hunk { buf, row: 1 },
-    }));
+    w.decides(ReviewAction::Accept, Scope::Hunk { buf, row: 1 });
     assert_eq!(w.buffer(F), "a\ntheirs\nc\n");
 }
 
@@ -292,10 +290,7 @@ fn a_write_of_a_file_that_only_its_buffer_has_keeps_what_the_user_typed() {
     assert_eq!(w.buffer(F), "mine\ntheirs\n");
     let buf = w.buf(F);
     assert_eq!(w.editor.hunks[&buf].len(), 1);
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action: crate::spine::event::ReviewAction::Reject,
-        scope: crate::spine::event::Scope::All,
-    }));
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!(w.buffer(F), "mine\n");
     w.skip();
 }
@@ -549,27 +544,20 @@ fn a_missing_file_reads_as_empty_for_agents_configured_so() {
 
 #[test]
 fn accepting_all_skips_conflicts_and_says_so() {
-    use crate::spine::event::{ReviewAction, Scope};
     for scope in [Scope::All, Scope::File { path: F.into() }] {
         let mut w = with_buffer("a\nb\nc\nd\n");
         reads(&mut w, "1", json!({}));
         types(&mut w, 1, 1, &["mine"]);
         writes(&mut w, "2", F, "a\ntheirs\nc\nD\n");
         w.skip();
-        w.happens(Event::Review(ReviewEvent::Decide {
-            action: ReviewAction::Accept,
-            scope,
-        }));
+        w.decides(ReviewAction::Accept, scope);
         assert_eq!(w.buffer(F), "a\nmine\nc\nD\n");
         assert!(w.was_told("1 conflict was skipped: it would replace your lines."));
         let buf = w.buf(F);
         let hunks = &w.editor.hunks[&buf];
         assert_eq!((hunks.len(), hunks[0].conflict), (1, true));
         // Alone it is accepted.
-        w.happens(Event::Review(ReviewEvent::Decide {
-            action: ReviewAction::Accept,
-            scope: Scope::Hunk { buf, row: 1 },
-        }));
+        w.decides(ReviewAction::Accept, Scope::Hunk { buf, row: 1 });
         assert_eq!(w.buffer(F), "a\ntheirs\nc\nD\n");
         w.skip();
     }
@@ -577,7 +565,6 @@ fn accepting_all_skips_conflicts_and_says_so() {
 
 #[test]
 fn a_users_line_in_a_hunk_that_the_agent_writes_again_stays_on_its_old_side() {
-    use crate::spine::event::{ReviewAction, Scope};
     let mut w = with_buffer("a\nb\nc\n");
     reads(&mut w, "1", json!({}));
     writes(&mut w, "2", F, "a\nB1\nB2\nc\n");
@@ -589,10 +576,7 @@ fn a_users_line_in_a_hunk_that_the_agent_writes_again_stays_on_its_old_side() {
     let removed = w.editor.hunks[&buf].iter().flat_map(|hunk| &hunk.removed);
     let removed: Vec<&str> = removed.map(|line| line.text.as_str()).collect();
     assert_eq!(removed, ["b", "mine"]);
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action: ReviewAction::Reject,
-        scope: Scope::All,
-    }));
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!(w.buffer(F), "a\nb\nmine\nc\n");
     w.skip();
 }

@@ -33,8 +33,7 @@ fn changed(files: usize) -> World {
 }
 
 fn rejects_all(w: &mut World) {
-    let (action, scope) = (ReviewAction::Reject, Scope::All);
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(ReviewAction::Reject, Scope::All);
 }
 
 /// Returns the size of all effects on this many files.

@@ -132,14 +132,12 @@ fn a_file_whose_place_is_taken_stays_in_the_review() {
             shell(&mut w, DEEDS[number]);
             w.ends_turn("end_turn");
             let after = files(&w.disk);
-            let scope = Scope::File { path: path.into() };
-            let action = ReviewAction::Reject;
-            w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+            w.decides(ReviewAction::Reject, Scope::File { path: path.into() });
             assert_eq!(files(&w.disk), after, "{number} {open:?}");
             assert!(w.was_told("something is in its place"), "{:?}", w.log);
             check_whole(&w, path, &[Whole::Deleted]);
             assert_eq!(w.model.workspace.reviews().counts(S1).0, rest + 1);
-            decide(&mut w, action);
+            decide(&mut w, ReviewAction::Reject);
             assert_eq!(files(&w.disk), before, "{number} {open:?}: {:?}", w.log);
             check_settled(&w);
         }

@@ -95,10 +95,7 @@ fn reads(w: &mut World, id: &str) -> String {
 }
 
 pub fn decide(w: &mut World, action: ReviewAction) {
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action,
-        scope: Scope::All,
-    }));
+    w.decides(action, Scope::All);
 }
 
 /// Accepts the hunk at a row of the file's buffer.
@@ -108,10 +105,7 @@ pub fn accept_at(w: &mut World, row: usize) {
 
 pub fn decide_at(w: &mut World, action: ReviewAction, row: usize) {
     let buf = w.buf(F);
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action,
-        scope: Scope::Hunk { buf, row },
-    }));
+    w.decides(action, Scope::Hunk { buf, row });
 }
 
 pub fn disk(w: &World) -> Option<String> {
@@ -1046,8 +1040,7 @@ fn a_write_of_which_the_host_keeps_no_copy_is_under_review() {
             w.settle();
             let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
             assert!(!review.ledger.hunks().is_empty(), "{place:?} {before:?}");
-            let (action, scope) = (ReviewAction::Reject, Scope::All);
-            w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+            w.decides(ReviewAction::Reject, Scope::All);
             w.settle();
             assert_eq!(w.disk.get(F).as_deref(), before, "{place:?}");
         }

@@ -10,7 +10,7 @@ use super::ondisk::{
     travels, types, writes,
 };
 use super::world::{Part, S1, World};
-use crate::event::{Event, ProjectEvent, ReviewEvent, ViewEvent};
+use crate::event::{Event, ProjectEvent, ViewEvent};
 use crate::spine::effect::Turns;
 use crate::spine::event::{DiskText, ListEvent, ReviewAction, Scope};
 use crate::spine::project::{Committed, FileState, KeptNow, KeptReview, Whole};
@@ -131,11 +131,9 @@ fn a_review_is_kept_until_it_is_decided() {
     let mut w = reviewed(true);
     assert_eq!(kept(&w), [(F.into(), Some(OLD.into()))]);
     let (action, path) = (ReviewAction::Accept, F.into());
-    let scope = Scope::At { path, row: 0 };
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(action, Scope::At { path, row: 0 });
     assert_eq!(kept(&w), [(F.into(), Some("A\nb\nc\nd\ne\n".into()))]);
-    let scope = Scope::All;
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(action, Scope::All);
     assert_eq!(kept(&w), []);
 }
 
@@ -197,9 +195,7 @@ fn a_kept_review_continues() {
         w.goes_on();
         assert_eq!(w.model.workspace.reviews().counts(S1), (3, 4));
         assert!(w.chat().contains("3 files with undecided changes"));
-        let action = ReviewAction::Reject;
-        let scope = Scope::All;
-        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+        w.decides(ReviewAction::Reject, Scope::All);
         w.goes_on();
         assert_eq!(w.disk.get(F).as_deref(), Some(OLD));
         assert_eq!(w.disk.get("/p/made"), None);
@@ -239,8 +235,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
         assert_eq!(w.model.workspace.reviews().counts(S1), (1, 0));
         check_whole(&w, "/p/linked", &[Whole::Link]);
-        let (action, scope) = (ReviewAction::Reject, Scope::All);
-        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+        w.decides(ReviewAction::Reject, Scope::All);
         assert!(w.disk.links.is_empty());
         assert_eq!(w.disk.get("/p/linked").as_deref(), Some(OLD));
         assert_eq!(w.disk.get(F).as_deref(), Some(NEW));
@@ -296,10 +291,7 @@ fn a_kept_review_stays_until_its_file_can_be_read() {
     w.disk.broken.clear();
     is_left(&mut w);
     assert_eq!(hunks(&w), 2);
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action: ReviewAction::Accept,
-        scope: Scope::File { path: F.into() },
-    }));
+    w.decides(ReviewAction::Accept, Scope::File { path: F.into() });
     assert_eq!(kept(&w), files[1..]);
 }
 
@@ -314,9 +306,7 @@ fn unsaved_lines_in_a_kept_review_are_the_users() {
     });
     is_left(&mut w);
     assert_eq!(hunks(&w), 2);
-    let scope = Scope::All;
-    let action = ReviewAction::Reject;
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(ReviewAction::Reject, Scope::All);
     let text = &w.model.workspace.documents().get(buf).unwrap().text;
     assert_eq!(text.to_string(), "a\nb\nmine\nd\ne\n");
 }
@@ -336,9 +326,7 @@ fn an_unchanged_review_is_not_stored_again() {
     let stored = told(&w);
     assert!(stored > 0);
     w.updates(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "x" } }));
-    let scope = Scope::Hunk { buf, row: 2 };
-    let action = ReviewAction::Accept;
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(ReviewAction::Accept, Scope::Hunk { buf, row: 2 });
     assert_eq!(told(&w), stored, "nothing that is kept has changed");
 }
 
@@ -352,8 +340,7 @@ fn changes_of_others_to_a_kept_review_are_theirs() {
         }
         is_left_with(&mut w, OLD, NEW, None);
         assert_eq!(hunks(&w), 2);
-        let (action, scope) = (ReviewAction::Reject, Scope::All);
-        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+        w.decides(ReviewAction::Reject, Scope::All);
         w.goes_on();
         let left = format!("{OLD}theirs\n");
         assert_eq!(w.disk.get(F).as_deref(), Some(left.as_str()));

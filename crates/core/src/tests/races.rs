@@ -126,8 +126,7 @@ fn a_waiting_decision_applies_to_its_original_hunk() {
     w.holds(Part::Disk);
     for (action, row) in [(ReviewAction::Reject, 0), (ReviewAction::Reject, 5)] {
         let path = F.into();
-        let scope = Scope::At { path, row };
-        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+        w.decides(action, Scope::At { path, row });
     }
     w.goes_on();
     check(&w, "a\nb\nc\nd\n", "a\nb\nc\nd\n");
@@ -293,9 +292,7 @@ fn a_decided_review_is_dropped_after_the_last_report() {
     let mut w = running(Place::Disk, Some("a\r\nb"));
     holds_news(&mut w);
     writes(&mut w, "1", "");
-    let action = ReviewAction::Reject;
-    let scope = Scope::Turn { session: None };
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(ReviewAction::Reject, Scope::Turn { session: None });
     tells(&mut w);
     assert_eq!(w.kept, []);
     w.skip();
@@ -392,10 +389,8 @@ fn a_file_deleted_before_its_buffer_loads_is_restored_completely() {
 fn undetectable_line_endings_are_no_change() {
     let mut w = running(Place::Disk, Some("a\r\nb"));
     writes(&mut w, "1", "b\nc\n");
-    let action = ReviewAction::Accept;
     let (path, row) = (F.into(), 0);
-    let scope = Scope::At { path, row };
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(ReviewAction::Accept, Scope::At { path, row });
     decide(&mut w, ReviewAction::Reject);
     assert_eq!(w.disk.get(F).as_deref(), Some("b"));
     let review = w

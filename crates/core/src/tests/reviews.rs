@@ -34,10 +34,6 @@ fn reviewed(place: Place, before: Option<&str>, after: &str) -> World {
     w
 }
 
-fn review(w: &mut World, action: ReviewAction, scope: Scope) {
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
-}
-
 fn row(w: &World, row: usize) -> Scope {
     Scope::Hunk { buf: w.buf(F), row }
 }
@@ -61,16 +57,16 @@ fn hunks(w: &World) -> usize {
 fn accepting_all_writes_nothing_and_rejecting_all_restores_the_base() {
     for place in [Place::Disk, Place::Buffer] {
         let mut w = reviewed(place, Some("a\nb\nc\n"), "A\nb\nC\n");
-        review(&mut w, ReviewAction::Accept, Scope::All);
+        w.decides(ReviewAction::Accept, Scope::All);
         w.saw(&["review of /p/f: 0"]);
         assert_eq!(disk(&w).as_deref(), Some("A\nb\nC\n"));
 
         let mut w = reviewed(place, Some("a\nb\nc\n"), "A\nb\nC\n");
-        review(&mut w, ReviewAction::Reject, Scope::File { path: F.into() });
+        w.decides(ReviewAction::Reject, Scope::File { path: F.into() });
         assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\n"), "{place:?}");
         assert_eq!(hunks(&w), 0);
         w.skip();
-        review(&mut w, ReviewAction::Reject, Scope::All);
+        w.decides(ReviewAction::Reject, Scope::All);
         w.saw(&["Info: Nothing to review here."]);
     }
 }
@@ -79,11 +75,11 @@ fn accepting_all_writes_nothing_and_rejecting_all_restores_the_base() {
 fn deciding_one_hunk_leaves_the_other() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\nc\n"), "A\nb\nC\n");
     let scope = row(&w, 0);
-    review(&mut w, ReviewAction::Reject, scope);
+    w.decides(ReviewAction::Reject, scope);
     assert_eq!(w.buffer(F), "a\nb\nC\n");
     w.saw(&["review of /p/f: 1"]);
     let scope = row(&w, 2);
-    review(&mut w, ReviewAction::Accept, scope);
+    w.decides(ReviewAction::Accept, scope);
     w.saw(&["review of /p/f: 0"]);
     assert_eq!(disk(&w).as_deref(), Some("a\nb\nC\n"));
 }
@@ -91,7 +87,7 @@ fn deciding_one_hunk_leaves_the_other() {
 #[test]
 fn undoing_a_reject_brings_the_hunk_back() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     let buf = w.buf(F);
     w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\nB\n", 1));
@@ -125,7 +121,7 @@ fn a_decision_and_its_undo_save_a_buffer_with_the_end_that_the_file_has() {
 fn a_reject_leaves_a_modified_buffer_unsaved() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
     types(&mut w, 0, 0, &["typed"]);
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!(w.buffer(F), "typed\na\nb\n");
     assert_eq!(disk(&w).as_deref(), Some("a\nB\n"));
 }
@@ -135,7 +131,7 @@ fn rejecting_a_created_file_deletes_it() {
     for place in [Place::Disk, Place::Buffer] {
         let mut w = reviewed(place, None, "new\n");
         assert_eq!(disk(&w).as_deref(), Some("new\n"));
-        review(&mut w, ReviewAction::Reject, Scope::All);
+        w.decides(ReviewAction::Reject, Scope::All);
         assert_eq!(disk(&w), None, "{place:?}");
         assert_eq!(hunks(&w), 0);
     }
@@ -148,7 +144,7 @@ fn a_rejected_created_file_keeps_the_users_lines() {
     types(&mut w, 0, 0, &["typed"]);
     let buf = w.buf(F);
     w.edits(|editor, disk, out| editor.saves(buf, disk, out));
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!(disk(&w).as_deref(), Some("typed\n"));
 }
 
@@ -156,9 +152,9 @@ fn a_rejected_created_file_keeps_the_users_lines() {
 fn a_reject_restores_the_accepted_version() {
     for place in [Place::Disk, Place::Buffer] {
         let mut w = reviewed(place, None, "v1\n");
-        review(&mut w, ReviewAction::Accept, Scope::All);
+        w.decides(ReviewAction::Accept, Scope::All);
         w.writes(F, "v2\n");
-        review(&mut w, ReviewAction::Reject, Scope::All);
+        w.decides(ReviewAction::Reject, Scope::All);
         assert_eq!(disk(&w).as_deref(), Some("v1\n"), "{place:?}");
     }
 }
@@ -167,7 +163,7 @@ fn a_reject_restores_the_accepted_version() {
 fn a_reject_is_rebased_while_the_user_types() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
     w.holds(Part::Editor);
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     types(&mut w, 0, 0, &["typed"]);
     w.goes_on();
     assert_eq!(w.buffer(F), "typed\na\nb\n");
@@ -175,7 +171,7 @@ fn a_reject_is_rebased_while_the_user_types() {
     let mut w = reviewed(Place::Buffer, Some("a\nb\n"), "a\nB\n");
     w.holds(Part::Editor);
     let scope = row(&w, 1);
-    review(&mut w, ReviewAction::Reject, scope);
+    w.decides(ReviewAction::Reject, scope);
     types(&mut w, 0, 0, &["typed"]);
     w.goes_on();
     assert_eq!(w.buffer(F), "typed\na\nb\n");
@@ -185,12 +181,12 @@ fn a_reject_is_rebased_while_the_user_types() {
 fn a_failed_reject_is_reported_and_the_hunk_stays() {
     let mut w = reviewed(Place::Disk, Some("a\n"), "b\n");
     w.disk.broken.insert(F.into());
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     w.saw(&["Error: /p/f could not be read"]);
     assert_eq!(hunks(&w), 1);
     let mut w = reviewed(Place::Buffer, Some("a\n"), "b\n");
     w.disk.broken.insert(F.into());
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!((w.buffer(F).as_str(), hunks(&w)), ("a\n", 0));
 }
 
@@ -204,11 +200,11 @@ fn many_failed_rejects_are_one_message() {
         w.disk.broken.insert(path.into());
     }
     w.skip();
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     w.saw(&["Error: 30 decisions failed; `:Acp log` has all. The first: /p/10 could not be read"]);
     // The next one is a separate message.
     let path = "/p/10".into();
-    review(&mut w, ReviewAction::Reject, Scope::File { path });
+    w.decides(ReviewAction::Reject, Scope::File { path });
     w.saw(&["Error: /p/10 could not be read"]);
     w.disk.broken.clear();
 }
@@ -232,7 +228,7 @@ fn a_review_moves_to_a_buffer_and_back_to_disk() {
     types(&mut w, 0, 1, &["unsaved"]);
     w.edits(|editor, _, out| editor.wipes(buf, out));
     assert_eq!(hunks(&w), 1);
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
 }
 
@@ -242,7 +238,7 @@ fn changes_of_others_between_two_writes_are_not_the_agents() {
     w.disk.put(F, "A\nb\nc\nothers\n");
     w.writes(F, "A\nB\nc\n");
     assert_eq!(disk(&w).as_deref(), Some("A\nB\nc\nothers\n"));
-    review(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!(disk(&w).as_deref(), Some("a\nb\nc\nothers\n"));
 }
 

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::world::{A1, Part, S1, World};
-use crate::event::{Event, ReviewEvent, SessionEvent};
+use crate::event::{Event, SessionEvent};
 use crate::questions::Answer;
 use crate::questions::rules::{Action, RuleSpec, Rules};
-use crate::spine::event::Scope;
+use crate::spine::event::{ReviewAction, Scope};
 use crate::spine::ids::QuestionId;
 
 const ALLOW: Action = Action::Allow;
@@ -283,12 +283,12 @@ fn a_question_the_user_has_begun_to_decide_is_not_answered_by_rules() {
     let mut call = edit("/p/f");
     call["sessionUpdate"] = json!("tool_call");
     w.updates(call);
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action: crate::spine::event::ReviewAction::Reject,
-        scope: Scope::File {
+    w.decides(
+        ReviewAction::Reject,
+        Scope::File {
             path: "/p/f".into(),
         },
-    }));
+    );
     asks(&mut w, "0", &json!({ "toolCallId": "e" }), &ONCE);
     assert!(w.editor.permission.is_some());
     w.happens(Event::Session(SessionEvent::Cancel { session: S1 }));

@@ -43,12 +43,8 @@ fn undo(w: &mut World, step: UndoStep) {
     w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
 }
 
-fn decide(w: &mut World, action: ReviewAction, scope: Scope) {
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
-}
-
 fn turn(w: &mut World, action: ReviewAction) {
-    decide(w, action, Scope::Turn { session: None });
+    w.decides(action, Scope::Turn { session: None });
 }
 
 /// Compares the file's base, text and number of hunks.
@@ -131,7 +127,7 @@ fn undoing_a_turn_leaves_what_was_accepted_before_it_accepted() {
         next_turn(&mut w, "second");
         writes(&mut w, "a\nB\nc\nD\n");
         let (path, row) = (F.into(), 1);
-        decide(&mut w, ReviewAction::Accept, Scope::At { path, row });
+        w.decides(ReviewAction::Accept, Scope::At { path, row });
         writes(&mut w, last);
         ends(&mut w);
         undo(&mut w, UndoStep::Undo(None));
@@ -158,14 +154,8 @@ fn accepted_changes_are_undone() {
         let mut w = begun(is_open, "a\nb\nc\n");
         writes(&mut w, "A\nb\nC\n");
         ends(&mut w);
-        decide(
-            &mut w,
-            ReviewAction::Accept,
-            Scope::At {
-                path: F.into(),
-                row: 0,
-            },
-        );
+        let (path, row) = (F.into(), 0);
+        w.decides(ReviewAction::Accept, Scope::At { path, row });
         check(&w, "A\nb\nc\n", "A\nb\nC\n", 1);
         undo(&mut w, UndoStep::Undo(None));
         check(&w, "a\nb\nc\n", "a\nb\nc\n", 0);
@@ -181,11 +171,7 @@ fn accepted_lines_of_a_hunk_are_undone() {
     writes(&mut w, "A\nB\nC\n");
     ends(&mut w);
     let buf = w.buf(F);
-    decide(
-        &mut w,
-        ReviewAction::Accept,
-        Scope::Rows { buf, rows: 1..2 },
-    );
+    w.decides(ReviewAction::Accept, Scope::Rows { buf, rows: 1..2 });
     check(&w, "a\nB\nc\n", "A\nB\nC\n", 2);
     undo(&mut w, UndoStep::Undo(None));
     check(&w, "a\nb\nc\n", "a\nb\nc\n", 0);
@@ -257,7 +243,7 @@ fn an_undo_in_the_buffer_restores_the_turn() {
     let mut w = begun(true, "a\nb\n");
     writes(&mut w, "a\nB\n");
     ends(&mut w);
-    decide(&mut w, ReviewAction::Accept, Scope::All);
+    w.decides(ReviewAction::Accept, Scope::All);
     undo(&mut w, UndoStep::Undo(None));
     check(&w, "a\nb\n", "a\nb\n", 0);
     let buf = w.buf(F);
@@ -297,7 +283,7 @@ fn a_turn_brought_back_beside_the_agents_new_lines_is_rejected_with_them() {
     assert_eq!(w.disk.get(F).as_deref(), Some("more\n"));
     undo(&mut w, UndoStep::Back);
     check(&w, "", "more\nnew\nlines\n", 1);
-    decide(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!(w.disk.get(F), None);
     w.skip();
 }
@@ -535,7 +521,7 @@ fn a_created_file_keeps_the_users_line_between_two_writes() {
     writes(&mut w, "new\nlines\nmore\n");
     assert_eq!(w.buffer(F), "new\nmine\nlines\nmore\n");
     ends(&mut w);
-    decide(&mut w, ReviewAction::Reject, Scope::All);
+    w.decides(ReviewAction::Reject, Scope::All);
     assert_eq!(w.buffer(F), "mine\n");
     w.skip();
 }
@@ -568,9 +554,9 @@ fn what_was_rejected_is_not_brought_back_and_what_was_accepted_is_undone() {
         writes(&mut w, "A\nb\nc\ntwo\n");
         ends(&mut w);
         let (path, row) = (F.into(), 3);
-        decide(&mut w, ReviewAction::Reject, Scope::At { path, row });
+        w.decides(ReviewAction::Reject, Scope::At { path, row });
         let (path, row) = (F.into(), 0);
-        decide(&mut w, ReviewAction::Accept, Scope::At { path, row });
+        w.decides(ReviewAction::Accept, Scope::At { path, row });
         check(&w, "A\nb\nc\n", "A\nb\nc\n", 0);
         undo(&mut w, UndoStep::Undo(None));
         check(&w, "a\nb\nc\n", "a\nb\nc\n", 0);
@@ -659,7 +645,7 @@ fn accepted_hunks_of_a_rejected_turn_are_not_told_as_rejected() {
     writes(&mut w, "A\nb\nC\n");
     ends(&mut w);
     let (path, row) = (F.into(), 0);
-    decide(&mut w, ReviewAction::Accept, Scope::At { path, row });
+    w.decides(ReviewAction::Accept, Scope::At { path, row });
     turn(&mut w, ReviewAction::Reject);
     assert_eq!(w.buffer(F), "A\nb\nc\n");
     let reviews = w.model.workspace.reviews();
@@ -707,7 +693,7 @@ fn what_another_session_did_to_a_whole_file_is_not_accepted_with_a_turn() {
     ends(&mut w);
     let accept = |w: &mut World, session| {
         let session = Some(session);
-        decide(w, ReviewAction::Accept, Scope::Turn { session });
+        w.decides(ReviewAction::Accept, Scope::Turn { session });
     };
     let whole = |w: &World| {
         let reviews = w.model.workspace.reviews();

@@ -9,9 +9,9 @@ use super::disk::Disk;
 use super::editor::Editor;
 use super::world::{A1, S1, World, spec};
 use crate::conversation::reach::Reach;
-use crate::event::{AgentEvent, Event, SessionEvent};
+use crate::event::{AgentEvent, Event, ReviewEvent, SessionEvent};
 use crate::spine::effect::{EditorEffect, Save};
-use crate::spine::event::{AgentSpec, Origin, Prompt};
+use crate::spine::event::{AgentSpec, Origin, Prompt, ReviewAction, Scope};
 use crate::spine::ids::{AgentKey, BufId, SessionKey};
 use acp::{SessionId, rpc};
 
@@ -69,6 +69,11 @@ impl World {
         self.to_core.extend(out);
         self.settle();
         result
+    }
+
+    /// The user decides about changes.
+    pub fn decides(&mut self, action: ReviewAction, scope: Scope) {
+        self.happens(Event::Review(ReviewEvent::Decide { action, scope }));
     }
 
     /// Opens a file in a buffer.

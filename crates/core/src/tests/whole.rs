@@ -368,13 +368,13 @@ fn a_deletion_can_be_rejected_or_accepted() {
 fn rejecting_the_hunk_of_a_deleted_file_restores_it() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
     shell(&mut w, |disk| disk.removes(F));
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action: ReviewAction::Reject,
-        scope: Scope::At {
+    w.decides(
+        ReviewAction::Reject,
+        Scope::At {
             path: F.into(),
             row: 0,
         },
-    }));
+    );
     assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
     check_settled(&w);
 }

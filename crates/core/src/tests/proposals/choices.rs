@@ -1,7 +1,6 @@
 //! Choices per hunk of a proposal, applied to the text the agent then writes.
 
 use super::*;
-use crate::event::ReviewEvent;
 use crate::spine::effect::Save;
 
 #[test]
@@ -106,8 +105,7 @@ fn a_choice_is_applied_to_a_file_without_a_buffer() {
     assert_eq!(told(&w), ["/p/f:1 proposed", "/p/f:3 proposed"]);
     for (action, row) in [(Accept, 1), (Reject, 3)] {
         let path = F.into();
-        let scope = Scope::At { path, row };
-        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+        w.decides(action, Scope::At { path, row });
     }
     w.writes(F, NEW);
     assert_eq!(w.disk.get(F).as_deref(), Some(MIXED));
@@ -123,10 +121,7 @@ fn a_rejected_new_file_beside_an_accepted_one_is_deleted() {
     assert_eq!(told(&w), ["/p/f:1 proposed", "/p/new:0 proposed"]);
     decide(&mut w, Accept, 1);
     let path = "/p/new".into();
-    w.happens(Event::Review(ReviewEvent::Decide {
-        action: Reject,
-        scope: Scope::File { path },
-    }));
+    w.decides(Reject, Scope::File { path });
     assert_eq!(answered(&w, "0"), "yes");
     w.writes(F, "one\nTWO\nthree\nfour\nfive\n");
     w.writes("/p/new", "a\n");
@@ -223,8 +218,7 @@ fn check_on_disk(is_open: bool) {
     asks(&mut w, "0", &edit("t", &diffs), &options());
     for (action, row) in [(Accept, 1), (Reject, 3)] {
         let path = F.into();
-        let scope = Scope::At { path, row };
-        w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+        w.decides(action, Scope::At { path, row });
     }
     assert_eq!(answered(&w, "0"), "yes");
     w.disk.put(F, NEW);
@@ -316,8 +310,7 @@ fn a_choice_applies_to_a_deletion() {
         asks(&mut w, "0", &edit("t", &diffs), &options());
         for (path, action) in [(F, action), ("/p/g", Accept)] {
             let path = path.into();
-            let scope = Scope::File { path };
-            w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+            w.decides(action, Scope::File { path });
         }
         w.disk.put("/p/g", "G\n");
         w.disk.removes(F);

@@ -9,7 +9,7 @@ use std::path::Path;
 use ReviewAction::{Accept, Reject};
 use serde_json::{Value, json};
 
-use crate::event::{Event, ReviewEvent};
+use crate::event::Event;
 use crate::questions::Answer;
 use crate::spine::event::{ReviewAction, Scope};
 use crate::spine::ids::QuestionId;
@@ -56,13 +56,11 @@ fn asked(text: &str, diffs: &[Value]) -> World {
 
 fn decide(w: &mut World, action: ReviewAction, row: usize) {
     let buf = w.buf(F);
-    let scope = Scope::Hunk { buf, row };
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(action, Scope::Hunk { buf, row });
 }
 
 fn decide_all(w: &mut World, action: ReviewAction) {
-    let scope = Scope::All;
-    w.happens(Event::Review(ReviewEvent::Decide { action, scope }));
+    w.decides(action, Scope::All);
 }
 
 /// Returns the proposals drawn in a file: `row+count label: proposed lines`.
