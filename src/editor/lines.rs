@@ -13,6 +13,7 @@ use nvim_oxi::mlua::{self, Function};
 
 use super::nvim::{self, api};
 use acp_core::text::LineEdit;
+use acp_core::text::cut::head;
 
 /// More lines than this are replaced at once: one call for each would take too long.
 const MAX_IN_PLACE: usize = 300;
@@ -99,10 +100,8 @@ pub fn replace_last(buf: i32, row: usize, lines: &[&str]) -> mlua::Result<()> {
     let old = old.as_deref().unwrap_or_default();
     let (first, rest) = lines.split_first().unwrap_or((&"", &[]));
     let same = |(a, b): &(&u8, &u8)| a == b;
-    let mut head = old.iter().zip(first.as_bytes()).take_while(same).count();
-    while !first.is_char_boundary(head) {
-        head -= 1;
-    }
+    let same = old.iter().zip(first.as_bytes()).take_while(same).count();
+    let head = head(first, same).len();
     let mut texts = vec![first.get(head..).unwrap_or_default()];
     texts.extend(rest);
     api("nvim_buf_set_text", (buf, row, head, row, old.len(), texts))

@@ -13,8 +13,8 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::environment::Environment;
-use super::log::cut;
 use acp_core::spine::event::{AgentSpec, TerminalSpec};
+use acp_core::text::cut::head;
 
 /// A program to start, and its purpose, which decides the wording of a failure.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ impl<'a> Program<'a> {
             Purpose::Agent(name) => format!("The agent \"{name}\" could not be started: {why}."),
             Purpose::Terminal => {
                 let line = self.command.lines().next().unwrap_or_default();
-                let shown = cut(line, SHOWN_BYTES);
+                let shown = head(line, SHOWN_BYTES);
                 let rest = if shown == self.command { "" } else { "…" };
                 format!("The command `{shown}{rest}` could not be run: {why}.")
             }

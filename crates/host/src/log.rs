@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
 use acp_core::spine::effect::Level;
+use acp_core::text::cut::head;
 
 /// Capacity of the queue; further entries are dropped and counted.
 const QUEUE: usize = 1024;
@@ -190,7 +191,7 @@ fn format_entry(time: SystemTime, level: Level, from: &str, line: &str) -> Strin
     let mut entry = timestamp(time);
     // Writing to a String cannot fail.
     let _ = write!(entry, " {level:<5} {from}: ");
-    let kept = cut(line, ENTRY_BYTES);
+    let kept = head(line, ENTRY_BYTES);
     let rest = line.len() - kept.len();
     for c in kept.trim_end_matches('\n').chars() {
         match c {
@@ -204,15 +205,6 @@ fn format_entry(time: SystemTime, level: Level, from: &str, line: &str) -> Strin
     }
     entry.push('\n');
     entry
-}
-
-/// Returns the longest prefix of `text` of at most `bytes` bytes that ends between two characters.
-pub(super) fn cut(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
 }
 
 /// Formats the time as `2026-11-20T10:39:12.345Z`.

@@ -21,13 +21,14 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::log::{Log, cut};
+use super::log::Log;
 use super::process::Exit;
 use acp::{Frame, LineDecoder, Message};
 use acp_core::event::{AgentEvent, Event};
 use acp_core::render::plain::on_screen;
 use acp_core::spine::effect::Level;
 use acp_core::spine::ids::AgentKey;
+use acp_core::text::cut::head;
 use acp_edge::inbox::Inbox;
 
 /// Maximum size of one read, and of one write gathered from several lines.
@@ -150,7 +151,7 @@ pub(super) async fn read_stdout(
 /// Returns a message as it may be logged: without log-in data, and without the environment and
 /// headers of MCP servers, which contain tokens.
 pub(super) fn shown(line: &str) -> Cow<'_, str> {
-    let beginning = cut(line, LOGGED_BYTES);
+    let beginning = head(line, LOGGED_BYTES);
     if beginning.contains(r#""method":"authenticate""#) {
         return "(a log-in)".into();
     }
@@ -177,7 +178,7 @@ pub(super) fn shown(line: &str) -> Cow<'_, str> {
             }
         }
     }
-    cut(&message.to_string(), LOGGED_BYTES).to_owned().into()
+    head(&message.to_string(), LOGGED_BYTES).to_owned().into()
 }
 
 /// Decodes a frame; returns its size in bytes and its messages.
@@ -232,7 +233,7 @@ pub(super) async fn read_stderr(mut pipe: Pipe, name: &str, log: &Log) -> Vec<St
 /// Returns a line of stderr as a screen would show it, at most [`STDERR_BYTES`] of it.
 fn plain(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
-    let mut out = on_screen(cut(&text, STDERR_BYTES));
+    let mut out = on_screen(head(&text, STDERR_BYTES));
     if text.len() > STDERR_BYTES {
         out.push('…');
     }

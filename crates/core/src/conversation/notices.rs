@@ -5,6 +5,7 @@ use crate::conversation::session::Phase;
 use crate::spine::effect::Level;
 use crate::spine::ids::SessionKey;
 use crate::spine::oneline::OneLine;
+use crate::text::cut::shortened;
 
 /// Maximum length of a title in a message, in characters.
 const TITLE: usize = 40;
@@ -51,12 +52,8 @@ fn name(info: &SessionInfo) -> String {
 
 /// Returns a name that identifies a session: its agent and its title, or else its number.
 pub fn identified(agent: &str, title: Option<&str>, session: SessionKey) -> String {
-    let title = title.unwrap_or_default();
-    let mut short: String = title.chars().take(TITLE).collect();
-    if short.len() < title.len() {
-        short.push('…');
-    }
-    match short.trim() {
+    let title = shortened(title.unwrap_or_default(), TITLE);
+    match title.trim() {
         "" => format!("{agent} (session {})", session.0),
         title => format!("{agent} ({title})"),
     }

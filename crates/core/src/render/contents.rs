@@ -7,6 +7,7 @@ use crate::code::{Code, Colours};
 use crate::render::markdown::{self, Markdown};
 use crate::render::tooldiff::ToolDiff;
 use crate::spine::view::Line;
+use crate::text::cut::head;
 use acp::{Content, Location, ToolContent};
 
 /// Maximum lines and bytes of a text that are shown.
@@ -209,15 +210,11 @@ impl Text {
 
 /// Splits a text after the lines that are shown.
 fn split(text: &str) -> (&str, &str) {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let head = text.get(..end).unwrap_or_default();
-    let end = match head.match_indices('\n').nth(MAX_LINES - 1) {
+    let kept = head(text, MAX_BYTES);
+    let end = match kept.match_indices('\n').nth(MAX_LINES - 1) {
         Some((at, _)) => at + 1,
-        None if end < text.len() => head.rfind('\n').map_or(end, |at| at + 1),
-        None => end,
+        None if kept.len() < text.len() => kept.rfind('\n').map_or(kept.len(), |at| at + 1),
+        None => kept.len(),
     };
     text.split_at(end)
 }

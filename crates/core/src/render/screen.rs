@@ -6,6 +6,8 @@
 
 use vte::{Params, Perform};
 
+use crate::text::cut::head;
+
 /// Maximum size of the end of a line that can be overwritten.
 pub(crate) const LINE: usize = 4096;
 
@@ -99,10 +101,7 @@ impl Screen {
     pub(crate) fn cut(&mut self) {
         let surplus = self.text.len().saturating_sub(self.keep);
         // Keeps the text that can be overwritten.
-        let mut end = surplus.min(self.line);
-        while !self.text.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = head(&self.text, surplus.min(self.line)).len();
         if end > 0 {
             self.text.drain(..end);
             self.is_cut = true;

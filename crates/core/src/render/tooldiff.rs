@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::code::{self, Code, Colours};
 use crate::render::toolview::{shown_path, whole_line};
 use crate::spine::view::{Group, Line, Link, Span};
+use crate::text::cut::head;
 use crate::text::diff::{Hunk, hunks, words};
 use crate::text::{Text, plural};
 
@@ -286,8 +287,8 @@ fn add_hunk(old: &Text, new: &Text, hunk: &Hunk, rows: &mut Vec<Row>) -> usize {
     let come = cut(&hunk.new, room - gone.len());
     let left = hunk.old.len() - gone.len() + hunk.new.len() - come.len();
     let (removed, added) = (old.to_lines(gone), new.to_lines(come));
-    let removed: Vec<&str> = removed.iter().map(|line| clipped(line)).collect();
-    let added: Vec<&str> = added.iter().map(|line| clipped(line)).collect();
+    let removed: Vec<&str> = removed.iter().map(|line| head(line, MAX_LINE)).collect();
+    let added: Vec<&str> = added.iter().map(|line| head(line, MAX_LINE)).collect();
     let changed = words(&removed, &added);
     let mut add = |lines: Vec<&str>, kind: Kind, words: &[(usize, Range<u32>)]| {
         for (at, text) in lines.into_iter().enumerate() {
@@ -309,7 +310,7 @@ fn add_hunk(old: &Text, new: &Text, hunk: &Hunk, rows: &mut Vec<Row>) -> usize {
 fn context(text: &Text, rows: Range<usize>) -> impl Iterator<Item = Row> + '_ {
     let start = rows.start;
     let lines = text.lines(rows).enumerate();
-    lines.map(move |(at, line)| row(Kind::Context, clipped(&line), start + at))
+    lines.map(move |(at, line)| row(Kind::Context, head(&line, MAX_LINE), start + at))
 }
 
 fn row(kind: Kind, text: &str, at: usize) -> Row {
@@ -320,15 +321,6 @@ fn row(kind: Kind, text: &str, at: usize) -> Row {
         words: Vec::new(),
         code: Vec::new(),
     }
-}
-
-/// Truncates a line for display.
-fn clipped(line: &str) -> &str {
-    let mut end = line.len().min(MAX_LINE);
-    while !line.is_char_boundary(end) {
-        end -= 1;
-    }
-    line.get(..end).unwrap_or_default()
 }
 
 /// Returns the row where these lines occur in a text, if they occur only once.

@@ -7,6 +7,7 @@ use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
 
 use super::view::Span;
+use crate::text::cut::head;
 
 /// A text that one line shows in full.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,10 +100,9 @@ impl OneLine {
 
     /// Cuts the line to at most `most` bytes; returns its length.
     pub fn truncate(&mut self, most: usize) -> usize {
-        let most = most.min(self.0.len());
-        let end = (0..=most).rev().find(|&end| self.0.is_char_boundary(end));
-        self.0.truncate(end.unwrap_or(0));
-        self.0.len()
+        let end = head(&self.0, most).len();
+        self.0.truncate(end);
+        end
     }
 
     pub fn clear(&mut self) {

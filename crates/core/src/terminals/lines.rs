@@ -9,6 +9,7 @@ use super::{CommandState, Terminal};
 use crate::render::diffview::whole;
 use crate::render::terminals::ShownTerminal;
 use crate::spine::view::{Group, Line};
+use crate::text::cut::shortened;
 use acp::TerminalId;
 
 /// Maximum lines of output while the command runs, and after it ended.
@@ -39,7 +40,7 @@ impl Terminal {
             let command = self.command.lines().take(COMMAND).enumerate();
             lines.extend(command.map(|(row, line)| {
                 let mark = if row == 0 { "$ " } else { "  " };
-                whole(format!("{mark}{}", clipped(line)), "AcpCommand")
+                whole(format!("{mark}{}", shortened(line, LINE)), "AcpCommand")
             }));
             if self.command.lines().nth(COMMAND).is_some() {
                 lines.push(whole("  …".to_owned(), "AcpDim"));
@@ -60,7 +61,11 @@ impl Terminal {
             !self.has_process && output.any(|line| line.trim().eq_ignore_ascii_case(&end.text))
         };
         let end = self.end_line().filter(|end| !is_it(end));
-        lines.extend(output.into_iter().map(|line| Line::plain(clipped(line))));
+        lines.extend(
+            output
+                .into_iter()
+                .map(|line| Line::plain(shortened(line, LINE))),
+        );
         lines.extend(end);
         lines
     }
@@ -77,14 +82,6 @@ impl Terminal {
             CommandState::Starting | CommandState::Running => return None,
         };
         Some(whole(self.state.end()?, group))
-    }
-}
-
-/// Returns a line, truncated if it is long.
-fn clipped(line: &str) -> String {
-    match line.char_indices().nth(LINE) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
     }
 }
 
@@ -109,7 +106,7 @@ pub fn title(command: &str) -> String {
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty());
-    let first = clipped(lines.next().unwrap_or_default());
+    let first = shortened(lines.next().unwrap_or_default(), LINE);
     match lines.next() {
         Some(_) => format!("{first} …"),
         None => first,

@@ -4,6 +4,7 @@
 //! [`Text`] is line `n` of a Neovim buffer. Line ends and the final newline of a file are handled
 //! only in [`crate::text::format`].
 
+pub mod cut;
 pub mod diff;
 pub mod format;
 pub mod fuzzy;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json};
 use super::uses::Use;
 use crate::spine::ids::ToolUseId;
 use crate::spine::tool::{Progress, ToolResult};
+use crate::text::cut::shortened;
 use crate::tools::Tools;
 use acp::{self, Content, Location, ToolCallId, ToolCallPatch, ToolContent, ToolStatus};
 
@@ -85,11 +86,7 @@ impl Use {
             .find_map(|name| self.arguments.as_ref()?.get(name)?.as_str());
         let line = text.and_then(|text| text.trim().lines().next());
         match line.filter(|line| !line.is_empty()) {
-            Some(line) if line.chars().count() > HEADLINE => {
-                let line: String = line.chars().take(HEADLINE).collect();
-                format!("{title}: {line}…")
-            }
-            Some(line) => format!("{title}: {line}"),
+            Some(line) => format!("{title}: {}", shortened(line, HEADLINE)),
             None => title.to_owned(),
         }
     }

@@ -4,6 +4,7 @@ use crate::conversation::info::{SessionInfo, ToolsInfo};
 use crate::conversation::session::Phase;
 use crate::spine::oneline::OneLine;
 use crate::spine::view::Group;
+use crate::text::cut::shortened;
 use crate::text::plural;
 use crate::view::snapshot::Snapshot;
 use acp::Purpose;
@@ -109,7 +110,7 @@ impl Part {
                 (usage.gauge(), usage.group())
             }
             Part::Cost => (usage?.cost.clone()?, "AcpDim"),
-            Part::Title => (short(info.title.as_deref()?), "AcpDim"),
+            Part::Title => (shortened(info.title.as_deref()?, TITLE), "AcpDim"),
             Part::Questions => {
                 let open = snapshot.questions.iter();
                 let others = open.filter(|open| open.session != info.session);
@@ -165,17 +166,9 @@ pub fn phase_group(phase: Phase) -> Group {
 /// Returns the latest tool call, and the number of others that run.
 fn running(tools: &ToolsInfo) -> Option<String> {
     let (title, _) = tools.latest.as_ref()?;
-    let text = short(title);
+    let text = shortened(title, TITLE);
     match tools.running {
         0 | 1 => Some(text),
         running => Some(format!("{text} +{}", running - 1)),
     }
-}
-
-fn short(title: &str) -> String {
-    let mut text: String = title.chars().take(TITLE).collect();
-    if text.len() < title.len() {
-        text.push('…');
-    }
-    text
 }

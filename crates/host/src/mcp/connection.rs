@@ -32,10 +32,10 @@ use super::admission::Admission;
 use super::calls::Call;
 use super::service::{Parcel, Service};
 use super::{LINE_BYTES, Server};
-use crate::log::cut;
 use acp::{END_BYTES, Frame, LineDecoder, ends};
 use acp_core::event::{Event, ToolEvent};
 use acp_core::spine::effect::Level;
+use acp_core::text::cut::head;
 
 /// Maximum size of one read.
 const CHUNK: usize = 64 << 10;
@@ -466,7 +466,7 @@ fn log_message(server: &Server, way: &str, line: &[u8]) {
     if server.kit.log.takes(Level::Debug) {
         let line = line.get(..LOGGED_BYTES).unwrap_or(line);
         let line = String::from_utf8_lossy(line);
-        let line = format!("{way} {}", cut(&line, LOGGED_BYTES));
+        let line = format!("{way} {}", head(&line, LOGGED_BYTES));
         server.log(Level::Debug, &line);
     }
 }

@@ -10,6 +10,7 @@ use crate::render::{groups, markdown};
 pub use crate::spine::history::KeptTool;
 use crate::spine::history::{KeptEntry, KeptLine, KeptMessage};
 use crate::spine::view::{Line, Span};
+use crate::text::cut::head;
 
 /// Maximum size of a saved text: the same as the transcript shows of a tool's output.
 const MAX_TEXT: usize = 64 * 1024;
@@ -121,12 +122,9 @@ pub(crate) fn bounded_text(text: &str) -> String {
     if text.len() <= MAX_TEXT + NOTE {
         return text.to_owned();
     }
-    let mut end = MAX_TEXT;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let (head, rest) = text.split_at(end);
-    format!("{head}\n… {} bytes more were not kept", rest.len())
+    let kept = head(text, MAX_TEXT);
+    let rest = text.len() - kept.len();
+    format!("{kept}\n… {rest} bytes more were not kept")
 }
 
 /// Returns a value in its persistent form; `None` when it is too large.
@@ -156,12 +154,9 @@ fn size(value: &Value) -> usize {
 fn cut(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > MAX_IN_VALUE => {
-            let mut end = MAX_IN_VALUE;
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            let (head, rest) = text.split_at(end);
-            format!("{head}… ({} bytes more)", rest.len()).into()
+            let kept = head(text, MAX_IN_VALUE);
+            let rest = text.len() - kept.len();
+            format!("{kept}… ({rest} bytes more)").into()
         }
         Value::Array(items) => items.iter().map(cut).collect(),
         Value::Object(fields) => {

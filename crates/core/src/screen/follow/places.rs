@@ -12,6 +12,7 @@ use crate::render::toolcall::ToolCall;
 use crate::render::{rawview, toolview};
 use crate::spine::ids::SessionKey;
 use crate::text::Text;
+use crate::text::cut::shortened;
 use crate::text::paths::normalized;
 use crate::view::follow::{Named, TrailPoint, Visit};
 use crate::workspace::FileEdit;
@@ -194,10 +195,7 @@ fn deed_of(tool: &ToolCall) -> String {
         }
         _ => format!("is here: {}", toolview::title(tool)),
     };
-    match words.char_indices().nth(MAX_DEED) {
-        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
-        None => words,
-    }
+    shortened(&words, MAX_DEED)
 }
 
 /// Maximum length of the description of an action, in characters.

@@ -8,6 +8,7 @@ use crate::render::diffview;
 use crate::spine::ids::SessionKey;
 use crate::spine::project::Whole;
 use crate::spine::view::{Group, Line, ListItem, ListView};
+use crate::text::cut::shortened;
 use crate::view::reviewlist::items::What;
 use crate::view::reviewlist::lines::{Counts, LineOf, in_short};
 use crate::workspace::proposals::{FileProposal, Note};
@@ -144,7 +145,7 @@ fn proposal_line(name: &str, file: &FileProposal, title: Option<&str>) -> Line {
     line.put_counts(added, removed);
     line.put("  proposed", "AcpProposed");
     if let Some(title) = title {
-        line.put(&format!(" ({})", cut(title)), "AcpDim");
+        line.put(&format!(" ({})", shortened(title, MAX_TEXT)), "AcpDim");
     }
     let what = if file.is_new() {
         "  new file"
@@ -164,8 +165,8 @@ fn proposal_line(name: &str, file: &FileProposal, title: Option<&str>) -> Line {
     line.0
 }
 
-/// Returns the line of a hunk: its row, its text and its state.
-/// Returns a hunk's line; `lines` are the added ones and then the removed ones.
+/// Returns a hunk's line: its row, its text and its state; `lines` are the added ones and then the
+/// removed ones.
 fn hunk_line(
     (row, sign): (usize, Option<&str>),
     (removed, added): (usize, usize),
@@ -183,19 +184,13 @@ fn hunk_line(
     line.put(sign, group);
     line.put(" ", "AcpDim");
     if let Some(first) = lines.find(|text| !text.as_ref().trim().is_empty()) {
-        line.0.text.push_str(&cut(first.as_ref().trim()));
+        let first = shortened(first.as_ref().trim(), MAX_TEXT);
+        line.0.text.push_str(&first);
     }
     if let Some((state, group)) = state {
         line.put(&format!("  {state}"), group);
     }
     line.0
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }
 
 /// Maximum length of a hunk's text, in characters: enough to tell hunks apart.

@@ -7,6 +7,7 @@ use crate::render::toolview::whole_line;
 use crate::spine::event::ReviewAction;
 use crate::spine::ids::QuestionId;
 use crate::spine::view::{HunkView, Line, PlaceView, ProposedView};
+use crate::text::cut::shortened;
 use crate::text::diff::Hunk;
 use crate::text::{LineEdit, Lines, Text};
 use crate::workspace::hunkview;
@@ -29,7 +30,7 @@ impl Proposals {
             for (at, hunk) in file.hunks.iter().enumerate() {
                 let mut label = label(hunk, at, file.hunks.len());
                 if several {
-                    label.push_str(&format!(" ({})", short(&proposal.title)));
+                    label.push_str(&format!(" ({})", shortened(&proposal.title, MAX_TITLE)));
                 }
                 let mut view = hunkview::proposed(hunk.rows.start, &hunk.old, &hunk.new);
                 if is_empty {
@@ -163,13 +164,6 @@ fn label(hunk: &Proposed, at: usize, count: usize) -> String {
         ""
     };
     format!("{} {}/{count}{what}", hunk.state(), at + 1)
-}
-
-fn short(title: &str) -> String {
-    match title.char_indices().nth(MAX_TITLE) {
-        Some((end, _)) => format!("{}…", title.get(..end).unwrap_or_default()),
-        None => title.to_owned(),
-    }
 }
 
 fn info(path: &Path, hunk: &Proposed) -> HunkInfo {

@@ -17,6 +17,7 @@ use crate::spine::event::UndoStep;
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::FileState;
 use crate::spine::view::{Line, UndoView};
+use crate::text::cut::shortened;
 use crate::text::plural;
 use crate::workspace::Workspace;
 
@@ -210,7 +211,7 @@ impl Workspace {
     fn undo_view(&self, turn: TurnKey) -> UndoView {
         let asked = self.reviews.turns.asked(turn);
         let title = match asked {
-            Some(asked) => format!("Undo the turn “{}”?", cut(asked)),
+            Some(asked) => format!("Undo the turn “{}”?", shortened(asked, 40)),
             None => "Undo the last turn?".to_owned(),
         };
         let mut lines: Vec<Line> = Vec::new();
@@ -273,12 +274,5 @@ impl Workspace {
             title: title.into(),
             lines,
         }
-    }
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }
