@@ -72,13 +72,7 @@ pub struct Permit {
 impl Inbox {
     /// Sends on the prompt lane; never blocks, and drops nothing while the core runs.
     pub fn send(&self, event: Event) {
-        let mut queues = lock(&self.shared.queues);
-        if !queues.closed {
-            queues.prompt.push_back((event, None));
-            // Release the lock first, so that the receiver finds it free.
-            drop(queues);
-            self.shared.arrived.notify_one();
-        }
+        self.put(|queues| queues.prompt.push_back((event, None)));
     }
 
     /// Takes a permit for a message of `bytes` bytes, waiting if necessary.
@@ -101,12 +95,7 @@ impl Inbox {
 
     /// Sends an event that has a permit on the prompt lane.
     pub fn send_with(&self, event: Event, permit: Permit) {
-        let mut queues = lock(&self.shared.queues);
-        if !queues.closed {
-            queues.prompt.push_back((event, Some(permit)));
-            drop(queues);
-            self.shared.arrived.notify_one();
-        }
+        self.put(|queues| queues.prompt.push_back((event, Some(permit))));
     }
 
     /// Takes a permit like [`Inbox::permit`] if there is one now.
@@ -136,20 +125,24 @@ impl Inbox {
                 *last = Some(permit);
             }
         }
-        let mut queues = lock(&self.shared.queues);
-        if !all.is_empty() && !queues.closed {
-            queues.agent.extend(all);
-            drop(queues);
-            self.shared.arrived.notify_one();
+        if !all.is_empty() {
+            self.put(|queues| queues.agent.extend(all));
         }
     }
 
     /// Sends on the agent lane without a permit: for the few events that must not overtake an
     /// agent's messages, such as its exit and the end of a time limit.
     pub fn send_behind_agents(&self, event: Event) {
+        self.put(|queues| queues.agent.push_back((event, None)));
+    }
+
+    /// Queues events and wakes the core, unless it is gone.
+    fn put(&self, events: impl FnOnce(&mut Queues)) {
         let mut queues = lock(&self.shared.queues);
         if !queues.closed {
-            queues.agent.push_back((event, None));
+            events(&mut queues);
+            // Release the lock first, so that the receiver finds it free.
+            drop(queues);
             self.shared.arrived.notify_one();
         }
     }
