@@ -15,18 +15,7 @@ pub fn list(nvim: &Nvim, text: &str) -> Vec<String> {
 /// Waits until a line of the list contains `text`; returns all lines.
 #[track_caller]
 pub fn wait_listed(nvim: &Nvim, text: &str) -> Vec<String> {
-    let listed = || {
-        let lines = nvim.lua(
-            "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-              if vim.bo[buf].filetype == 'acp-sessions' then
-                return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-              end
-            end
-            return {}",
-            (),
-        );
-        serde_json::from_value::<Vec<String>>(lines).expect("lines are strings")
-    };
+    let listed = || talk::lines_of(nvim, "acp-sessions");
     nvim.wait(&format!("{text:?} in the list"), || {
         listed().iter().any(|line| line.contains(text))
     });

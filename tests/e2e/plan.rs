@@ -1,7 +1,5 @@
 //! The agent's plan: a panel between the transcript and the input while the agent works on it.
 
-use std::fs;
-
 use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
@@ -43,8 +41,7 @@ fn gated(steps: &[Json]) -> String {
 }
 
 fn go_on(nvim: &Nvim, step: usize) {
-    let file = nvim.project.root().join("agents").join(format!("go{step}"));
-    fs::write(file, "").expect("the file can be written");
+    talk::go_on(nvim, &format!("go{step}"));
 }
 
 /// Opens a chat and starts a turn whose steps wait for [`go_on`].

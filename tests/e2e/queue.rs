@@ -1,11 +1,9 @@
 //! Prompts queued while the agent works: shown in a panel above the input and sent in order.
 
-use std::fs;
-
 use serde_json::json;
 
 use super::harness::{Nvim, Project};
-use super::talk::{self, ended, go, here, open, said, status, wait_said, windows};
+use super::talk::{self, ended, go, go_on, here, open, said, status, wait_said, windows};
 
 const ALL: [&str; 4] = ["", "acp-chat", "acp-queue", "acp-input"];
 const WITHOUT: [&str; 3] = ["", "acp-chat", "acp-input"];
@@ -30,11 +28,6 @@ fn cancelled(prompt: &str) -> String {
         json!({ "end": prompt, "reason": "cancelled" }),
     ];
     lines.map(|line| line.to_string()).join("\n")
-}
-
-fn go_on(nvim: &Nvim, name: &str) {
-    let file = nvim.project.root().join("agents").join(name);
-    fs::write(file, "").expect("the file can be written");
 }
 
 /// Starts a chat whose agent is answering the first prompt, with two more in the queue.

@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
-use super::permission::press;
-use super::talk::{self, ended, open, said, status, wait_phase, wait_said, windows};
+use super::permission::{answer, is_open, press};
+use super::talk::{self, ended, open, said, status, wait_phase, wait_said};
 
 /// Starts Neovim with two files and an agent that follows a script.
 #[track_caller]
@@ -41,15 +41,6 @@ fn wait_questions(nvim: &Nvim, titles: &[&str]) {
     nvim.wait(&format!("the questions {titles:?}"), || {
         questions(nvim) == titles
     });
-}
-
-#[track_caller]
-fn answer(nvim: &Nvim, id: u64, option: &str) {
-    nvim.lua("require('acp').permission.answer(...)", (id, option));
-}
-
-fn is_asked(nvim: &Nvim) -> bool {
-    windows(nvim).contains(&"acp-permission".to_owned())
 }
 
 const BOTH: &str = r#"{"toolCallId":"both","title":"Edit both","kind":"edit","content":[{"type":"diff","path":"${cwd}/a.txt","oldText":"two","newText":"TWO"},{"type":"diff","path":"${cwd}/b.txt","oldText":"three","newText":"THREE"}]}"#;
@@ -108,7 +99,7 @@ fn several_diffs_are_looked_at_one_by_one_and_several_questions_answered_in_any_
     nvim.cmd("Acp cancel");
     nvim.wait("the end", || ended(&nvim) == ["cancelled"]);
     wait_questions(&nvim, &[]);
-    nvim.wait("the window to close", || !is_asked(&nvim));
+    nvim.wait("the window to close", || !is_open(&nvim));
     nvim.wait_script("scripted");
     nvim.quit();
 }

@@ -32,6 +32,12 @@ pub fn open(nvim: &Nvim) {
     wait_phase(nvim, "idle");
 }
 
+/// Makes the file in the folder of the scripts for which an agent or a command waits.
+pub fn go_on(nvim: &Nvim, name: &str) {
+    let file = nvim.project.root().join("agents").join(name);
+    std::fs::write(file, "").expect("the file can be written");
+}
+
 /// Sends a prompt through the public API.
 #[track_caller]
 pub fn prompt(nvim: &Nvim, text: &str) {
@@ -111,6 +117,37 @@ pub fn windows(nvim: &Nvim) -> Vec<String> {
         (),
     );
     serde_json::from_value(windows).expect("filetypes are strings")
+}
+
+/// Returns the lines of the tab page's window with this filetype.
+#[track_caller]
+pub fn lines_in(nvim: &Nvim, filetype: &str) -> Vec<String> {
+    let lines = nvim.lua(
+        "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local buf = vim.api.nvim_win_get_buf(win)
+          if vim.bo[buf].filetype == ... then
+            return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+          end
+        end
+        return {}",
+        (filetype,),
+    );
+    serde_json::from_value(lines).expect("lines are strings")
+}
+
+/// Returns the lines of the first buffer with this filetype, in a window or not.
+#[track_caller]
+pub fn lines_of(nvim: &Nvim, filetype: &str) -> Vec<String> {
+    let lines = nvim.lua(
+        "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+          if vim.bo[buf].filetype == ... then
+            return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+          end
+        end
+        return {}",
+        (filetype,),
+    );
+    serde_json::from_value(lines).expect("lines are strings")
 }
 
 /// Goes to the window with this filetype.

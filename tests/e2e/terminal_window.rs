@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value as Json, json};
 
 use super::harness::{Nvim, Project};
-use super::talk::{self, go, here, windows};
+use super::talk::{self, go, go_on, here, windows};
 
 /// Returns the steps in which an agent runs a command line in a terminal it names `t1`.
 fn runs(command: &str) -> Json {
@@ -62,24 +62,10 @@ fn gate(name: &str) -> String {
     format!("until [ -e ../agents/{name} ]; do sleep 0.01; done")
 }
 
-fn go_on(nvim: &Nvim, name: &str) {
-    let file = nvim.project.root().join("agents").join(name);
-    fs::write(file, "").expect("the file can be written");
-}
-
 /// Returns the lines of the visible terminal, without trailing blank ones.
 #[track_caller]
 fn shown(nvim: &Nvim) -> Vec<String> {
-    let lines = nvim.lua(
-        "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-          if vim.bo[buf].filetype == 'acp-terminal' then
-            return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-          end
-        end
-        return {}",
-        (),
-    );
-    let mut lines: Vec<String> = serde_json::from_value(lines).expect("lines are strings");
+    let mut lines = talk::lines_of(nvim, "acp-terminal");
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }

@@ -6,24 +6,14 @@ mod pages;
 
 use serde_json::{Value as Json, json};
 
-use super::harness::{Nvim, Project};
-use super::talk::{self, here, open, status, wait_phase, wait_said, windows};
+use super::harness::Nvim;
+use super::permission;
+use super::talk::{self, here, status, wait_said, windows};
 
 /// Returns a Neovim whose agent runs the steps `ask` once the file `ask` exists.
 #[track_caller]
 fn start(ask: &str) -> Nvim {
-    let script = format!(
-        "{{\"expect\":\"session/prompt\",\"as\":\"p\"}}\n{{\"wait_file\":\"${{cwd}}/../ask\"}}\n{ask}\n\
-         {{\"say\":\"answered\"}}\n{{\"end\":\"p\"}}"
-    );
-    let nvim = Project::new()
-        .file("a.txt", "one two\nthree\n")
-        .agent("scripted", &script)
-        .start();
-    nvim.cmd("edit a.txt");
-    open(&nvim);
-    talk::prompt(&nvim, "hi");
-    wait_phase(&nvim, "running");
+    let nvim = permission::start(ask);
     nvim.cmd("wincmd t");
     nvim
 }
@@ -85,17 +75,7 @@ fn wait_answered(nvim: &Nvim) {
 /// Returns the lines of the window.
 #[track_caller]
 fn lines(nvim: &Nvim) -> Vec<String> {
-    let lines = nvim.lua(
-        "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-          local buf = vim.api.nvim_win_get_buf(win)
-          if vim.bo[buf].filetype == 'acp-form' then
-            return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-          end
-        end
-        return {}",
-        (),
-    );
-    serde_json::from_value(lines).expect("lines are strings")
+    talk::lines_in(nvim, "acp-form")
 }
 
 /// Returns the window as drawn on the screen, with its border.

@@ -16,7 +16,7 @@ use super::talk::{self, here, open, status, wait_phase, wait_said, windows};
 /// Returns a Neovim whose agent runs `ask` (a step of a script whose answer is awaited as `q`) once
 /// the file `ask` exists.
 #[track_caller]
-fn start(ask: &str) -> Nvim {
+pub fn start(ask: &str) -> Nvim {
     let script = format!(
         "{{\"expect\":\"session/prompt\",\"as\":\"p\"}}\n{{\"wait_file\":\"${{cwd}}/../ask\"}}\n{ask}\n\
          {{\"say\":\"answered\"}}\n{{\"end\":\"p\"}}"
@@ -42,7 +42,7 @@ fn ask(nvim: &Nvim) {
     nvim.wait("the window", || is_open(nvim));
 }
 
-fn is_open(nvim: &Nvim) -> bool {
+pub fn is_open(nvim: &Nvim) -> bool {
     windows(nvim).contains(&"acp-permission".to_owned())
 }
 
@@ -62,17 +62,7 @@ fn go(nvim: &Nvim) {
 /// Returns the lines of the permission window.
 #[track_caller]
 fn asked(nvim: &Nvim) -> Vec<String> {
-    let lines = nvim.lua(
-        "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-          local buf = vim.api.nvim_win_get_buf(win)
-          if vim.bo[buf].filetype == 'acp-permission' then
-            return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-          end
-        end
-        return {}",
-        (),
-    );
-    serde_json::from_value(lines).expect("lines are strings")
+    talk::lines_in(nvim, "acp-permission")
 }
 
 /// Waits until the window asks about the call with this title.
@@ -93,7 +83,7 @@ pub fn press(nvim: &Nvim, keys: &str) {
 
 /// Answers through the API.
 #[track_caller]
-fn answer(nvim: &Nvim, id: u64, option: &str) {
+pub fn answer(nvim: &Nvim, id: u64, option: &str) {
     nvim.lua("require('acp').permission.answer(...)", (id, option));
 }
 

@@ -1,6 +1,7 @@
 //! Proposals in the review list: shown, visited and decided there.
 
 use super::*;
+use crate::review_list::wait_at;
 
 /// Starts with a question about changes of `a.txt` and of a new file, and opens the list.
 #[track_caller]
@@ -19,14 +20,6 @@ fn listed() -> Nvim {
     nvim.cmd("Acp review");
     nvim.wait_text("4 proposed");
     nvim
-}
-
-#[track_caller]
-fn wait_at(nvim: &Nvim, text: &str) {
-    nvim.wait(&format!("the cursor to be at {text:?}"), || {
-        let line = nvim.lua("return vim.fn.getline('.')", ());
-        line.as_str().is_some_and(|line| line.contains(text))
-    });
 }
 
 #[test]

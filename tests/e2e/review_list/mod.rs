@@ -38,7 +38,7 @@ fn changed(project: Project) -> Nvim {
 
 /// Waits until the cursor's line contains this text.
 #[track_caller]
-fn wait_at(nvim: &Nvim, text: &str) {
+pub fn wait_at(nvim: &Nvim, text: &str) {
     nvim.wait(&format!("the cursor to be at {text:?}"), || {
         let line = nvim.lua("return vim.fn.getline('.')", ());
         line.as_str().is_some_and(|line| line.contains(text))
