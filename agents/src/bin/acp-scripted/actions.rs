@@ -88,15 +88,8 @@ fn big_say(runner: &mut Runner<'_>, it: &BigSay) -> Result<(), Stop> {
     // The patterns are ASCII, so every byte ends a character, and have no `$`, so no placeholder.
     let text: Vec<u8> = pattern.bytes().cycle().take(it.bytes).collect();
     let start = Instant::now();
-    for (i, part) in text.chunks(it.chunk.unwrap_or(it.bytes).max(1)).enumerate() {
-        let after = it
-            .every_us
-            .saturating_mul(u64::try_from(i).unwrap_or(u64::MAX));
-        let due = start + Duration::from_micros(after);
-        let left = due.saturating_duration_since(Instant::now());
-        if !left.is_zero() {
-            runner.sleep(left)?;
-        }
+    for (i, part) in (0..).zip(text.chunks(it.chunk.unwrap_or(it.bytes).max(1))) {
+        runner.pace(start, it.every_us, i)?;
         runner.chunk("agent_message_chunk", &String::from_utf8_lossy(part), None)?;
     }
     Ok(())
@@ -226,15 +219,8 @@ fn measure(runner: &mut Runner<'_>, it: &Measure) -> Result<(), Stop> {
     };
     let mut times = Vec::with_capacity(it.count);
     let start = Instant::now();
-    for i in 0..it.count {
-        let after = it
-            .every_us
-            .saturating_mul(u64::try_from(i).unwrap_or(u64::MAX));
-        let due = start + Duration::from_micros(after);
-        let left = due.saturating_duration_since(Instant::now());
-        if !left.is_zero() {
-            runner.sleep(left)?;
-        }
+    for (i, _) in (0..).zip(0..it.count) {
+        runner.pace(start, it.every_us, i)?;
         let id = json!(format!("measure-{i}"));
         if let Some(text) = &it.write {
             params["content"] = format!("{text}{i}\n").into();

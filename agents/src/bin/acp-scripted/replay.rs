@@ -212,11 +212,7 @@ impl<'a> Replay<'a> {
     }
 
     fn ended(&self, ended: Ended, what: &str) -> Stop {
-        Stop::Mismatch(match ended {
-            Ended::Fault(why) => format!("the client sent {why}"),
-            Ended::Eof => format!("the client closed the pipe while {what} was awaited"),
-            Ended::TimedOut => format!("waited too long for {what}; {}", self.inbox.waiting()),
-        })
+        Stop::Mismatch(self.inbox.failure(ended, what))
     }
 }
 

@@ -303,12 +303,7 @@ impl<'a> Runner<'a> {
         let start = Instant::now();
         for i in 0..times {
             self.vars.set("i", json!(i));
-            // Each round is due at a fixed time, so a late round does not delay the next one.
-            let due = start + Duration::from_micros(every_us.saturating_mul(i));
-            let left = due.saturating_duration_since(Instant::now());
-            if !left.is_zero() {
-                self.sleep(left)?;
-            }
+            self.pace(start, every_us, i)?;
             for step in &steps {
                 self.step(step)?;
             }
@@ -317,6 +312,17 @@ impl<'a> Runner<'a> {
             self.vars.set("i", outer);
         }
         Ok(())
+    }
+
+    /// Sleeps until a round is due. Each is due at a fixed time, so a late round does not delay the
+    /// next one.
+    pub fn pace(&self, start: Instant, every_us: u64, round: u64) -> Result<(), Stop> {
+        let due = start + Duration::from_micros(every_us.saturating_mul(round));
+        let left = due.saturating_duration_since(Instant::now());
+        match left.is_zero() {
+            true => Ok(()),
+            false => self.sleep(left),
+        }
     }
 
     pub fn sleep(&self, time: Duration) -> Result<(), Stop> {
@@ -339,10 +345,6 @@ impl<'a> Runner<'a> {
     }
 
     pub fn ended(&self, ended: Ended, what: &str) -> Stop {
-        Stop::Mismatch(match ended {
-            Ended::Fault(why) => format!("the client sent {why}"),
-            Ended::Eof => format!("the client closed the pipe while {what} was awaited"),
-            Ended::TimedOut => format!("waited too long for {what}; {}", self.inbox.waiting()),
-        })
+        Stop::Mismatch(self.inbox.failure(ended, what))
     }
 }

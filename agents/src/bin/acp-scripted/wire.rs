@@ -185,8 +185,17 @@ impl Inbox {
         }
     }
 
+    /// Describes why a wait for `what` has failed.
+    pub fn failure(&self, ended: Ended, what: &str) -> String {
+        match ended {
+            Ended::Fault(why) => format!("the client sent {why}"),
+            Ended::Eof => format!("the client closed the pipe while {what} was awaited"),
+            Ended::TimedOut => format!("waited too long for {what}; {}", self.waiting()),
+        }
+    }
+
     /// Describes the queue, for the text of a mismatch.
-    pub fn waiting(&self) -> String {
+    fn waiting(&self) -> String {
         let state = self.lock();
         let names: Vec<&str> = state.queue.iter().map(|m| m.method.as_str()).collect();
         match names.as_slice() {
