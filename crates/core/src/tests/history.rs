@@ -168,6 +168,35 @@ fn torn_lines_and_lines_of_later_versions_are_skipped() {
     );
 }
 
+#[test]
+fn lines_that_are_on_disk_already_are_read_and_written_as_they_are() {
+    let entry = |entry: &str| format!(r#"{{"entry":{{"at":1,"entry":{{{entry}}}}}}}"#);
+    let step = |priority: &str, status: &str| {
+        entry(&format!(
+            r#""plan":[{{"content":"x","priority":"{priority}","status":"{status}"}}]"#
+        ))
+    };
+    let notice = |level: &str| entry(&format!(r#""notice":{{"level":"{level}","text":"x"}}"#));
+    let places = r#"[{"path":"/p/f","row":2},{"path":"/p/g"}]"#;
+    let tool = |status: &str| {
+        entry(&format!(
+            r#""tool":{{"toolCallId":"a","title":"x","kind":"edit","status":"{status}","locations":{places}}}"#
+        ))
+    };
+    let mut all = vec![
+        step("high", "pending"),
+        step("medium", "in_progress"),
+        step("low", "completed"),
+    ];
+    all.extend(["debug", "info", "warn", "error"].map(notice));
+    all.extend(["pending", "in_progress", "completed"].map(tool));
+    all.extend(["failed", "cancelled", "rejected"].map(tool));
+    for want in all {
+        let record = lines::record(&want).expect("a record");
+        assert_eq!(lines::line(&record), format!("{want}\n"));
+    }
+}
+
 /// A world in which a session was used and closed, and whose agent has these abilities with
 /// sessions.
 fn used(abilities: serde_json::Value) -> World {
