@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use acp_core::conversation::info::SessionInfo;
 use acp_core::spine::effect::Level;
+use acp_core::spine::event::SaveStep;
 use acp_core::spine::ids::SessionKey;
 use acp_core::view::snapshot::Snapshot;
 use acp_edge::inbox::Inbox;
@@ -22,8 +23,8 @@ pub type Published = Arc<Mutex<Arc<Snapshot>>>;
 /// Returns whether a program is writing to a file of this size; waits a moment for it to end.
 pub type Probe = Box<dyn Fn(&Path, u64) -> bool>;
 
-/// Notes that Neovim begins (`true`) or has ended saving a file.
-pub type NoteSaving = Box<dyn Fn(&Path, bool)>;
+/// Notes a step of a write of Neovim's to a file.
+pub type NoteSaving = Box<dyn Fn(&Path, SaveStep)>;
 
 /// Sets the lowest level of the log's entries.
 pub type SetLogLevel = Box<dyn Fn(Level)>;
@@ -90,9 +91,9 @@ pub fn is_being_written(path: &Path, bytes: u64) -> bool {
     with(|it| (it.is_being_written)(path, bytes)).unwrap_or(false)
 }
 
-/// Notes that Neovim begins (`true`) or has ended saving a file.
-pub fn note_saving(path: &Path, is_begun: bool) {
-    with(|it| (it.note_saving)(path, is_begun));
+/// Notes a step of a write of Neovim's to a file.
+pub fn note_saving(path: &Path, step: SaveStep) {
+    with(|it| (it.note_saving)(path, step));
 }
 
 /// Sets the lowest level of the log's entries.

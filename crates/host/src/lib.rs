@@ -61,6 +61,7 @@ use self::terminal::Terminals;
 use acp_core::code::Code;
 use acp_core::event::{Event, ViewEvent};
 use acp_core::spine::effect::{HostEffect, Level};
+use acp_core::spine::event::SaveStep;
 use acp_core::spine::ids::AgentKey;
 use acp_core::spine::pending::{Token, reply};
 use acp_edge::inbox::Inbox;
@@ -211,10 +212,10 @@ impl Host {
         move |path, bytes| writers.stays_open(path, bytes)
     }
 
-    /// Returns a function that notes that Neovim begins (`true`) or has ended saving a file.
-    pub fn note_saving(&self) -> impl Fn(&Path, bool) + use<> {
+    /// Returns a function that notes a step of a write of Neovim's to a file.
+    pub fn note_saving(&self) -> impl Fn(&Path, SaveStep) + use<> {
         let writers = Arc::clone(&self.kit.writers);
-        move |path, is_begun| writers.note_saving(path, is_begun)
+        move |path, step| writers.note_saving(path, step)
     }
 
     /// Returns a function that sets the lowest level of the log's entries.

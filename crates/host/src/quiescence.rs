@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use acp_core::spine::event::Stamp;
+use acp_core::spine::event::{SaveStep, Stamp};
 use acp_edge::panics::lock;
 
 use crate::cookie::Cookie;
@@ -81,6 +81,16 @@ struct Open {
     is_written: bool,
 }
 
+/// A write of Neovim's to a file, with its hooks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Saving {
+    /// Until when it is waited for. The end of a save that fails is noted late while Neovim waits
+    /// for a key.
+    pub(super) until: Instant,
+    /// Lines are written there, and no buffer is saved.
+    pub(super) is_of_lines: bool,
+}
+
 /// Capacity of each of the maps and lists below.
 const REMEMBERED: usize = 256;
 
@@ -107,8 +117,8 @@ struct Tracked {
     timed_out: HashMap<PathBuf, Instant>,
     /// Files that this client or Neovim has written to their end.
     own_writes: Vec<(Stamp, Instant)>,
-    /// Files that Neovim is saving, and until when they are waited for.
-    saving: HashMap<PathBuf, Instant>,
+    /// Files that Neovim is writing.
+    saving: HashMap<PathBuf, Saving>,
 }
 
 impl Tracked {
@@ -262,26 +272,27 @@ impl Writers {
         }
     }
 
-    /// Records that Neovim begins or has ended saving a file. In between, the file may be missing: it
+    /// Records that Neovim begins or has ended writing a file. In between, the file may be missing: it
     /// is renamed to a backup, and written anew.
-    pub(super) fn note_saving(&self, path: &Path, is_begun: bool) {
+    pub(super) fn note_saving(&self, path: &Path, step: SaveStep) {
         let mut tracked = lock(&self.tracked);
         let now = Instant::now();
-        tracked.saving.retain(|_, until| *until > now);
-        match is_begun {
-            true => {
-                let until = now + self.quiescence.saving();
-                tracked.saving.entry(path.to_owned()).or_insert(until);
-            }
-            false => drop(tracked.saving.remove(path)),
+        tracked.saving.retain(|_, saving| saving.until > now);
+        if step == SaveStep::Ended {
+            tracked.saving.remove(path);
+            return;
         }
+        let saving = Saving {
+            until: now + self.quiescence.saving(),
+            is_of_lines: step == SaveStep::Lines,
+        };
+        tracked.saving.entry(path.to_owned()).or_insert(saving);
     }
 
-    /// Returns until when to wait for a file that Neovim is saving. The end of a save that fails is
-    /// noted late while Neovim waits for a key.
-    pub(super) fn saving_until(&self, path: &Path) -> Option<Instant> {
-        let until = lock(&self.tracked).saving.get(path).copied();
-        until.filter(|until| *until > Instant::now())
+    /// Returns Neovim's write to a file, if it is to be waited for.
+    pub(super) fn saving(&self, path: &Path) -> Option<Saving> {
+        let saving = lock(&self.tracked).saving.get(path).copied();
+        saving.filter(|saving| saving.until > Instant::now())
     }
 
     /// Records that waiting for a file timed out.

@@ -137,6 +137,18 @@ pub enum UndoStep {
     Back,
 }
 
+/// A step of a write of Neovim's to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaveStep {
+    /// A buffer is about to be saved.
+    Buffer,
+    /// Lines are about to be written, without a save of a buffer. An event tells the core afterwards
+    /// that they are the user's.
+    Lines,
+    /// The write has ended, and its event was sent.
+    Ended,
+}
+
 /// The hunks a review action applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {

@@ -4,9 +4,9 @@
 //! Invariants: a path is postponed for at most a second, and as long again once its file is gone,
 //! unless the file is shorter than before and `/proc` shows a writer that has it open: that file is
 //! incomplete, and is reported when it is closed. While Neovim is saving a file, its removal, or an
-//! empty file in its place, is postponed until that is done, for a minute at most. The parts of a
-//! move, which stamps tell, are reported by one look, and so are new and removed files that may be
-//! parts of one.
+//! empty file in its place, is postponed until that is done, for a minute at most; so is a file that
+//! Neovim writes lines to, until the core knows them as the user's. The parts of a move, which stamps
+//! tell, are reported by one look, and so are new and removed files that may be parts of one.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -199,9 +199,10 @@ impl Postponed {
                 false => self.writers.wait(&spelled, &stamp),
             };
             // If it is there and quiescent, it may be another program's, which the save replaces; but an
-            // empty one is what the save begins with.
-            let saving = self.writers.saving_until(&spelled);
-            let is_begun = saving.is_some() && stamp.bytes == 0;
+            // empty one is what the save begins with. Nothing tells lines from the agent's before the
+            // core knows of them.
+            let saving = self.writers.saving(&spelled);
+            let is_begun = saving.is_some_and(|it| it.is_of_lines || stamp.bytes == 0);
             let wait = wait.or((is_incomplete || is_begun).then_some(after));
             let left = old(path);
             let is_other = left.is_none_or(|left| left.inode != stamp.inode);
@@ -210,7 +211,7 @@ impl Postponed {
                 since: since(path),
                 gone: None,
                 wait: wait.map(|wait| now + wait),
-                end: saving.unwrap_or(end),
+                end: saving.map_or(end, |it| it.until),
                 is_saving: saving.is_some(),
                 is_first: !known.contains_key(path) && !before.contains_key(path),
                 is_incomplete,
@@ -222,14 +223,14 @@ impl Postponed {
             // A file that was being written may have been moved just now.
             let held = before.get(path);
             let gone = held.and_then(|held| held.gone).unwrap_or(now);
-            let saving = self.writers.saving_until(&spelled(path));
+            let saving = self.writers.saving(&spelled(path));
             let until = saving.map_or(gone + after, |_| now + after);
             changed.push(Changed {
                 path: path.clone(),
                 since: since(path),
                 gone: Some(gone),
                 wait: Some(until).filter(|until| *until > now),
-                end: saving.unwrap_or(gone + patience),
+                end: saving.map_or(gone + patience, |it| it.until),
                 is_saving: saving.is_some(),
                 is_first: false,
                 is_incomplete: false,

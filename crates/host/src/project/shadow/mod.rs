@@ -449,6 +449,7 @@ mod tests {
     use crate::quiescence::Quiescence;
     use crate::tests::exhausted::{is_alone, with_descriptors};
     use crate::tests::git::git;
+    use acp_core::spine::event::SaveStep;
     use acp_core::spine::project::FileState;
 
     /// The shadow of a folder with a hidden file.
@@ -634,7 +635,7 @@ mod tests {
         folder.settle("a");
         folder.shadow.open(None, None, true);
         let (path, backup) = (folder.root.join("a"), folder.root.join("a~"));
-        folder.writers.note_saving(&path, true);
+        folder.writers.note_saving(&path, SaveStep::Buffer);
         fs::rename(&path, &backup).expect("moved");
         let begun = Instant::now();
         while begun.elapsed() < 2 * Quiescence::default().after {
@@ -642,7 +643,7 @@ mod tests {
         }
         folder.put("a", "new\n");
         fs::remove_file(&backup).expect("a file");
-        folder.writers.note_saving(&path, false);
+        folder.writers.note_saving(&path, SaveStep::Ended);
         let looked = folder.look(&["a", "a~"]);
         let changes = folder.follow(looked);
         folder.check(&changes, &[("a", "old\n", "new\n")]);
@@ -657,7 +658,7 @@ mod tests {
         folder.settle("a");
         folder.shadow.open(None, None, true);
         let path = folder.root.join("b");
-        folder.writers.note_saving(&path, true);
+        folder.writers.note_saving(&path, SaveStep::Buffer);
         folder.put("b", "");
         folder.settle("b");
         let begun = Instant::now();
@@ -666,10 +667,37 @@ mod tests {
         }
         folder.put("b", "new\n");
         folder.settle("b");
-        folder.writers.note_saving(&path, false);
+        folder.writers.note_saving(&path, SaveStep::Ended);
         let looked = folder.look(&["b"]);
         let changes = folder.follow(looked);
         folder.check(&changes, &[("b", "", "new\n")]);
+    }
+
+    #[test]
+    fn lines_that_neovim_writes_to_a_file_are_reported_when_the_core_knows_of_them() {
+        let mut folder = Folder::new(Quiescence {
+            patience: Duration::from_secs(3600),
+            ..Quiescence::default()
+        });
+        folder.settle("a");
+        folder.shadow.open(None, None, true);
+        for name in ["a", "b"] {
+            let path = folder.root.join(name);
+            folder.writers.note_saving(&path, SaveStep::Lines);
+            folder.put(name, "new\n");
+            folder.settle(name);
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < 2 * Quiescence::default().after {
+            assert_eq!(folder.look(&["a", "b"]).changes, []);
+        }
+        for name in ["a", "b"] {
+            let path = folder.root.join(name);
+            folder.writers.note_saving(&path, SaveStep::Ended);
+        }
+        let looked = folder.look(&["a", "b"]);
+        let changes = folder.follow(looked);
+        folder.check(&changes, &[("a", "old\n", "new\n"), ("b", "", "new\n")]);
     }
 
     #[test]
@@ -678,7 +706,7 @@ mod tests {
         folder.settle("a");
         folder.shadow.open(None, None, true);
         let path = folder.root.join("a");
-        folder.writers.note_saving(&path, true);
+        folder.writers.note_saving(&path, SaveStep::Buffer);
         fs::remove_file(&path).expect("a file");
         let looked = folder.look(&["a"]);
         let changes = folder.follow(looked);
@@ -693,7 +721,8 @@ mod tests {
         });
         folder.settle("a");
         folder.shadow.open(None, None, true);
-        folder.writers.note_saving(&folder.root.join("a"), true);
+        let path = folder.root.join("a");
+        folder.writers.note_saving(&path, SaveStep::Buffer);
         folder.put("a", "new\n");
         folder.settle("a");
         let changes = folder.look(&["a"]).changes;
