@@ -140,26 +140,23 @@ fn a_change_that_neovim_reloads_is_still_attributed_to_the_agent() {
 
 #[test]
 fn what_is_written_while_neovim_reads_the_file_is_the_agents() {
-    let script = Script::new().step(json!({ "shell": ": > a.txt" }));
-    let script = script.pause("half").done();
+    let script = Script::new().pause("half").done();
     let project = Project::new().file("a.txt", "one\ntwo\n");
     let nvim = start(project.agent("agent", &script), "a.txt");
     touch(&nvim.project.root().join("after"), "one\nTWO\n");
-    // The rest comes after Neovim has read the empty file, before it says that it has.
-    nvim.lua(
-        "timer = vim.uv.new_timer()
-        timer:start(0, 1, vim.schedule_wrap(function() vim.cmd.checktime() end))
-        vim.api.nvim_create_autocmd('BufReadPost', {
-            once = true,
-            callback = function()
-                timer:stop()
-                vim.uv.fs_copyfile('../after', 'a.txt')
-            end,
-        })",
-        (),
-    );
     prompt(&nvim);
     wait_pause(&nvim, "half");
+    // The rest comes after Neovim has read the empty file, before it says that it has. All in one step,
+    // so that the empty file is not merged before.
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('BufReadPost', {
+            once = true,
+            callback = function() vim.uv.fs_copyfile('../after', 'a.txt') end,
+        })
+        io.open('a.txt', 'w'):close()
+        vim.cmd.checktime()",
+        (),
+    );
     nvim.wait("the change", || hunks(&nvim) != json!([]));
     go_on(&nvim, "half");
     nvim.wait_script("agent");
