@@ -118,8 +118,10 @@ fn a_typing_user_is_never_disturbed() {
         (),
     );
     files::prompt(&nvim);
-    pass(&nvim, "ready");
+    wait_pause(&nvim, "ready");
+    // The agent may begin before the test goes on.
     let begun = Instant::now();
+    go_on(&nvim, "ready");
     // Type lines, some in insert mode, some with commands in normal mode.
     let mut lines = Vec::new();
     let mut files = std::collections::BTreeSet::new();
