@@ -85,7 +85,9 @@ fn words_sent_while_the_agent_works_reach_its_turn() {
     assert!(!said(&nvim, "three"));
     fs::write(nvim.project.root().join("agents/go"), "").expect("the file can be written");
     ends(&nvim, &["at one", "two", "both now", "at three"]);
-    assert_eq!(talk::ended(&nvim), ["end_turn", "end_turn"]);
+    nvim.wait("the ends of both turns", || {
+        talk::ended(&nvim) == ["end_turn", "end_turn"]
+    });
     nvim.quit();
 }
 

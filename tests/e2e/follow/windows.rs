@@ -44,7 +44,9 @@ fn a_window_in_which_the_user_opens_a_file_stops_following() {
         talk::status(&nvim)["follow"] == false
     });
     wait_shown(&nvim, &["d.txt:1"]);
-    assert!(nvim.messages().contains("No window follows"));
+    nvim.wait("the message", || {
+        nvim.messages().contains("No window follows")
+    });
     nvim.quit();
 }
 
