@@ -24,8 +24,15 @@ fn agents(nvim: &Nvim) -> Vec<procs::Process> {
 /// it is reaped.
 #[track_caller]
 fn agent(nvim: &Nvim) -> u32 {
-    nvim.wait("one agent", || agents(nvim).len() == 1);
-    agents(nvim)[0].pid
+    let mut agent = None;
+    nvim.wait("one agent", || {
+        agent = match &agents(nvim)[..] {
+            [one] if !one.zombie => Some(one.pid),
+            _ => None,
+        };
+        agent.is_some()
+    });
+    agent.expect("one agent")
 }
 
 #[track_caller]
