@@ -159,6 +159,7 @@ impl Core {
                 let snapshot = model.snapshot();
                 publishing.published(&snapshot);
                 self.publish(snapshot);
+                slow::pause("announce");
             }
             held.drain(..).for_each(|effect| self.outbox.push(effect));
         }

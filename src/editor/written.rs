@@ -58,6 +58,7 @@ fn begins(fired: Fired) -> mlua::Result<()> {
 }
 
 fn ends(fired: Fired) -> mlua::Result<()> {
+    acp_edge::slow::pause("written");
     let target = PathBuf::from(fired.matched()?);
     let told = tell_written(&fired, &target);
     state::note_saving(&acp_edge::paths::resolved(&target), SaveStep::Ended);
