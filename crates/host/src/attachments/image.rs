@@ -117,9 +117,8 @@ fn mime(bytes: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
+    use crate::tests::write_program;
 
     #[track_caller]
     fn check(bytes: &[u8], want: Result<(&str, &str), &str>) {
@@ -168,8 +167,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         if let Some(script) = script {
             let program = folder.path().join("wl-paste");
-            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+            write_program(&program, &format!("#!/bin/sh\n{script}\n"));
         }
         let path = folder.path().as_os_str().to_owned();
         let environment = Environment::from_variables([

@@ -64,8 +64,7 @@ fn an_agent_that_cannot_be_started_is_reported_with_the_next_step() {
     check_failure(
         |spec| {
             spec.command = "./script".to_owned();
-            std::fs::write(spec.cwd.join("script"), "#!/no/such/shell\n").expect("a script");
-            set_mode(&spec.cwd.join("script"), 0o755);
+            write_program(&spec.cwd.join("script"), "#!/no/such/shell\n");
         },
         "The agent \"tester\" could not be started: the interpreter that `./script` names in its \
          first line does not exist; install it.",
@@ -73,8 +72,7 @@ fn an_agent_that_cannot_be_started_is_reported_with_the_next_step() {
     check_failure(
         |spec| {
             spec.command = "./script".to_owned();
-            std::fs::write(spec.cwd.join("script"), "echo\n").expect("a script");
-            set_mode(&spec.cwd.join("script"), 0o755);
+            write_program(&spec.cwd.join("script"), "echo\n");
         },
         "The agent \"tester\" could not be started: `./script` is not a program for this machine; \
          if it is a script, add a `#!` line.",

@@ -372,8 +372,7 @@ fn nothing_in_the_repository_changes_and_nothing_runs() {
     let ran = repo.run.path("ran");
     let program = repo.run.path("program");
     let script = format!("#!/bin/sh\ntouch {}\ncat\n", ran.display());
-    std::fs::write(&program, script).expect("a program");
-    set_mode(&program, 0o755);
+    write_program(&program, &script);
     let program = program.to_str().expect("a path");
     repo.write(".gitattributes", "a filter=x diff=x\n");
     // The index has another time for the file, which git would like to update.

@@ -222,6 +222,15 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).expect("a file that can be read")
 }
 
+/// Writes a program by another process: while a process that this one forks still has the file open
+/// for writing, it cannot be executed.
+pub(crate) fn write_program(path: &Path, text: &str) {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-ec", "printf %s \"$2\" >\"$1\"; chmod 755 \"$1\"", "sh"]);
+    let status = shell.arg(path).arg(text).status();
+    assert!(status.expect("a shell").success());
+}
+
 fn set_mode(path: &Path, mode: u32) {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
     std::fs::set_permissions(path, mode).expect("a mode");

@@ -69,8 +69,7 @@ fn a_command_line_is_run_by_a_shell() {
     // A program may have blanks in its name.
     let run = Run::new();
     let script = run.path("my tool");
-    std::fs::write(&script, "#!/bin/sh\necho found\n").expect("a script");
-    set_mode(&script, 0o755);
+    write_program(&script, "#!/bin/sh\necho found\n");
     let mut spec = run.command("");
     spec.command = script.display().to_string();
     spec.args.clear();
@@ -123,8 +122,7 @@ fn a_command_that_cannot_be_run_is_reported_with_the_next_step() {
     check_failure(
         |spec| {
             spec.command = "./script".to_owned();
-            std::fs::write(spec.cwd.join("script"), "#!/no/such/shell\n").expect("a script");
-            set_mode(&spec.cwd.join("script"), 0o755);
+            write_program(&spec.cwd.join("script"), "#!/no/such/shell\n");
         },
         "The command `./script` could not be run: the interpreter that `./script` names in its \
          first line does not exist; install it.",
