@@ -140,6 +140,11 @@ impl Repo {
     }
 }
 
+/// Returns a host whose checkpoints wait for git as long as it takes.
+fn patient() -> Run {
+    Run::with(|config| config.limits.quiescence.patience = DEADLINE)
+}
+
 fn text(file: &Option<DiskText>) -> Option<String> {
     file.as_ref().map(|file| file.text.to_string())
 }
@@ -179,7 +184,7 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
 
 #[test]
 fn a_commit_is_reported_before_the_checkpoint_that_follows_it() {
-    let repo = Repo::new();
+    let repo = Repo::in_run(patient());
     repo.review(&["a"]);
     let one = (Some("one\n"), Some("one\n"));
     let staged = (Some("two\n"), Some("one\n"));
@@ -208,9 +213,7 @@ fn a_commit_is_reported_before_the_checkpoint_that_follows_it() {
 
 #[test]
 fn an_answer_says_whether_it_may_hold_what_a_turn_did() {
-    // A checkpoint waits for git as long as it takes.
-    let run = Run::with(|config| config.limits.quiescence.patience = DEADLINE);
-    let repo = Repo::in_run(run);
+    let repo = Repo::in_run(patient());
     repo.review(&["a"]);
     repo.check((Some("one\n"), Some("one\n")), &[]);
     repo.checkpoint(Turns::Running);
