@@ -22,7 +22,7 @@ fn check_lines(bytes: &[u8]) {
 
 #[test]
 fn ten_megabytes_arrive_complete_and_in_order_in_large_pieces() {
-    let run = Run::new();
+    let (run, begun) = (Run::new(), Instant::now());
     run.terminal(COUNT);
     let (mut bytes, mut pieces) = (Vec::new(), 0);
     loop {
@@ -36,8 +36,9 @@ fn ten_megabytes_arrive_complete_and_in_order_in_large_pieces() {
         }
     }
     check_lines(&bytes);
-    // 160 would be full.
-    assert!(pieces < 1000, "{pieces}");
+    // Each is full, or comes 4 ms after the one before; at most 163 can be full.
+    let most = 170 + begun.elapsed().as_millis() / 4;
+    assert!(pieces <= most, "{pieces}");
 }
 
 #[test]
