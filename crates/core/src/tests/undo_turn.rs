@@ -61,6 +61,13 @@ fn check(w: &World, base: &str, text: &str, hunks: usize) {
     assert_eq!(review.ledger.hunks().len(), hunks, "hunks");
 }
 
+/// Returns the lines that the file's conflicts offer.
+fn conflicts(w: &World) -> Vec<Vec<String>> {
+    let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
+    let hunks = review.ledger.hunks().iter();
+    hunks.filter_map(|hunk| hunk.conflict.clone()).collect()
+}
+
 #[test]
 fn a_turn_is_undone_and_restored_in_a_buffer_and_on_disk() {
     for is_open in [true, false] {
@@ -220,13 +227,6 @@ fn an_undo_in_the_buffer_ends_the_conflicts_of_an_undone_turn() {
     ends(&mut w);
     types(&mut w, 1, 1, &["mine"]);
     undo(&mut w, UndoStep::Undo(None));
-    let conflicts = |w: &World| {
-        let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
-        let hunks = review.ledger.hunks().iter();
-        hunks
-            .filter_map(|hunk| hunk.conflict.clone())
-            .collect::<Vec<_>>()
-    };
     assert_eq!(conflicts(&w), [["b"]]);
     let buf = w.buf(F);
     w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
@@ -234,6 +234,29 @@ fn an_undo_in_the_buffer_ends_the_conflicts_of_an_undone_turn() {
     assert!(conflicts(&w).is_empty());
     w.edits(|editor, _, out| editor.travels(buf, Travel::Redo, out));
     assert_eq!(w.buffer(F), "a\nmine\nc\nd\n");
+    assert_eq!(conflicts(&w), [["b"]]);
+    // The turn can be undone again, with the same conflicts.
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
+    assert!(conflicts(&w).is_empty());
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.buffer(F), "a\nmine\nc\nd\n");
+    assert_eq!(conflicts(&w), [["b"]]);
+    w.skip();
+}
+
+#[test]
+fn an_undo_of_the_users_line_keeps_the_conflict_of_an_undone_turn() {
+    let mut w = begun(true, "a\nb\nc\n");
+    writes(&mut w, "a\nB\nc\n");
+    ends(&mut w);
+    types(&mut w, 1, 1, &["mine"]);
+    // Nothing is left to undo but what the user has replaced.
+    undo(&mut w, UndoStep::Undo(None));
+    assert_eq!(w.buffer(F), "a\nmine\nc\n");
+    assert_eq!(conflicts(&w), [["b"]]);
+    let buf = w.buf(F);
+    w.edits(|editor, _, out| editor.travels(buf, Travel::Undo, out));
+    assert_eq!(w.buffer(F), "a\nB\nc\n");
     assert_eq!(conflicts(&w), [["b"]]);
     w.skip();
 }

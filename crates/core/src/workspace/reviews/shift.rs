@@ -165,6 +165,7 @@ impl Workspace {
         };
         let Moving {
             moved,
+            edits,
             conflicts,
             agents,
             takes,
@@ -186,12 +187,14 @@ impl Workspace {
         for conflict in conflicts {
             match takes {
                 _ if is_gone => review.offer_deletion(conflict),
-                Some(_) => review.offer_earlier(conflict),
-                None => review.offer(conflict),
+                // An undo in the buffer takes the edits back.
+                Some(_) if !edits.is_empty() => review.offer_earlier(conflict),
+                _ => review.offer(conflict),
             }
         }
         if let Some(turn) = moved.turn {
-            review.turn_is_undone(turn, takes == Some(Of::All));
+            let before = moved.text.0.clone();
+            review.turn_is_undone(turn, (takes == Some(Of::All)).then_some(before));
         }
         self.reviews.touch(path);
         let whole = moved.whole.as_ref().map(|(_, after)| after.clone());

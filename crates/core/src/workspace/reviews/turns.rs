@@ -50,8 +50,8 @@ pub struct TurnReview {
     pub origin: FileState,
     /// The path before the turn moved the file.
     pub from: Option<PathBuf>,
-    /// The text without the turn, if that is undone.
-    undone: Option<Text>,
+    /// The text before the turn was undone, and the one without it, if it is undone.
+    undone: Option<(Text, Text)>,
 }
 
 /// The changes that remove a turn's effects from a file.
@@ -186,11 +186,11 @@ impl FileReview {
         }
     }
 
-    /// Records that a turn is undone, or brought back.
-    pub(super) fn turn_is_undone(&mut self, turn: TurnKey, is_undone: bool) {
+    /// Records that a turn is undone in a text, or brought back (`None`).
+    pub(super) fn turn_is_undone(&mut self, turn: TurnKey, before: Option<Text>) {
         let mut turns = self.turns.iter_mut();
         if let Some(turn) = turns.find(|known| known.turn == turn) {
-            turn.undone = is_undone.then(|| turn.since.current().clone());
+            turn.undone = before.map(|before| (before, turn.since.current().clone()));
         }
     }
 
@@ -349,7 +349,9 @@ impl FileReview {
         };
         let mut reverted = known.work().revert(is_pending);
         match &known.undone {
-            Some(text) if text == current => reverted = Reverted::default(),
+            Some((_, after)) if after == current => reverted = Reverted::default(),
+            // An undo in the buffer has brought the turn back, without its conflicts.
+            Some((before, _)) if before == current => {}
             // What others have changed is decided.
             Some(_) => reverted.conflicts.clear(),
             None => {}

@@ -129,6 +129,7 @@ impl Life {
         let Some(plan) = self.review.without_turn(turn(number), Of::All) else {
             return false;
         };
+        let before = self.review.ledger.current().clone();
         self.decides(&plan.edits);
         assert_eq!(self.review.ledger.current(), &plan.after);
         let base = (self.review.ledger.base().clone(), plan.base);
@@ -136,7 +137,7 @@ impl Life {
         self.review.shift_base(&base, &(of_file.clone(), of_file));
         assert_eq!(self.review.ledger.base(), &base.1);
         assert_eq!(plan.conflicts, [], "turn {number}");
-        self.review.turn_is_undone(turn(number), true);
+        self.review.turn_is_undone(turn(number), Some(before));
         true
     }
 
