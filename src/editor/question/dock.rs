@@ -3,8 +3,8 @@
 //!
 //! Invariant: it covers neither the chat's input nor the queued prompts nor, while the user is
 //! elsewhere, the cursor's line, unless the rest of the screen has no room for the options. It
-//! covers the agent's last words before any of them, then the files that the user has left it to see,
-//! and the queue before the other two.
+//! covers the agent's last words before any of them, then the files that the user has left it to see
+//! and is in, and the queue before the other two.
 
 use std::ops::Range;
 

@@ -36,7 +36,8 @@ fn is_aside(view: &PermissionView) -> bool {
     !view.places.is_empty() && with(|window| window.is_left)
 }
 
-/// Returns the windows of the tab page with the files that the user has left the question to see.
+/// Returns the windows of the tab page with the files that the user has left the question to see, if
+/// the user is in one of them.
 pub(super) fn files_aside(view: &PermissionView) -> mlua::Result<Vec<i32>> {
     let mut wins = Vec::new();
     if !is_aside(view) {
@@ -48,6 +49,10 @@ pub(super) fn files_aside(view: &PermissionView) -> mlua::Result<Vec<i32>> {
         if places.any(|place| place.path.to_string_lossy() == name) {
             wins.push(win);
         }
+    }
+    // In the chat, the agent's words are what the user sees.
+    if !wins.contains(&window::here()?) {
+        wins.clear();
     }
     Ok(wins)
 }

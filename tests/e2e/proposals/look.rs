@@ -78,6 +78,12 @@ fn on_a_low_screen_the_question_leaves_the_whole_file_visible() {
         let mut rows = file.iter().enumerate();
         rows.all(|(row, text)| screen.row(row).contains(text)) && screen.has("Always reject")
     });
+    // In the chat, the agent's last words are visible.
+    nvim.cmd("wincmd b");
+    nvim.wait("the agent's words and the options", || {
+        let screen = nvim.screen();
+        screen.has("pending") && screen.has("Always reject")
+    });
     nvim.quit();
 }
 
