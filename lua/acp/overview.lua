@@ -291,6 +291,8 @@ local keys = {
       local item = here()
       if item and item.past then
         require("acp.sessions").delete(item.past, refresh)
+      elseif item then
+        error("acp.nvim: this session is open: `:Acp close` in its chat closes it.", 0)
       end
     end,
   },

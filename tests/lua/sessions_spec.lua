@@ -146,6 +146,13 @@ return function(test)
     same(true, draws("new"))
   end)
 
+  test("an open session is not deleted, and a message says why", function()
+    two_open()
+    vim.api.nvim_feedkeys("dd", "x", false)
+    contains("this session is open", support.notices[1].text)
+    same(1, #support.notices)
+  end)
+
   test("of all projects, or of one agent", function()
     local calls = world({}, { sessions = {} })
     vim.cmd("Acp sessions! bot")
