@@ -321,8 +321,38 @@ fn show_file(path: &Path) -> mlua::Result<()> {
 
 fn jump(row: usize) -> mlua::Result<()> {
     let lines: usize = api("nvim_buf_line_count", 0)?;
-    window::set_row(0, row.min(lines.saturating_sub(1)))?;
-    api("nvim_command", "normal! zv")
+    let last = lines.saturating_sub(1);
+    let row = row.min(last);
+    window::set_row(0, row)?;
+    api::<()>("nvim_command", "normal! zv")?;
+    reveal(row, last)
+}
+
+/// Scrolls the virtual lines above the cursor's row, or below the last row, into view.
+fn reveal(row: usize, last: usize) -> mlua::Result<()> {
+    let only = nvim::table([
+        ("start_row", nvim::value(row)),
+        ("end_row", nvim::value(row)),
+    ])?;
+    let above = virtual_lines(only)?;
+    let view: Table = nvim::vim_fn("winsaveview", ())?;
+    let top: usize = view.get("topline")?;
+    let shown: usize = view.get("topfill")?;
+    if top == row + 1 && shown < above {
+        let view = nvim::table([("topfill", nvim::value(above))])?;
+        nvim::vim_fn::<()>("winrestview", view)?;
+    }
+    let to_the_end = nvim::table([("start_row", nvim::value(row))])?;
+    match row == last && virtual_lines(to_the_end)? > above {
+        true => api("nvim_command", "normal! zb"),
+        false => Ok(()),
+    }
+}
+
+/// Returns the number of virtual lines among these rows of the current window.
+fn virtual_lines(rows: Table) -> mlua::Result<usize> {
+    let height: Table = api("nvim_win_text_height", (0, rows))?;
+    height.get("fill")
 }
 
 /// Goes from a chat's window to the ordinary one that was left last, opening one if need be.

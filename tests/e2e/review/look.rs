@@ -193,6 +193,22 @@ fn removed_lines_above_the_first_scroll_back_into_view() {
 }
 
 #[test]
+fn the_removed_lines_of_a_hunk_are_in_view_after_a_jump_to_it() {
+    let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let middle = lines.replace("line 30\n", "gone 1\ngone 2\nline 30\n");
+    let nvim = alone(
+        "set nomore",
+        &format!("first\n{middle}gone 3\ngone 4\n"),
+        &lines,
+    );
+    nvim.keys("33Gzt:Acp prev<CR>");
+    nvim.wait_text("gone 1");
+    nvim.keys("gg:Acp prev<CR>");
+    nvim.wait_text("gone 4");
+    nvim.quit();
+}
+
+#[test]
 fn all_rows_of_a_long_removed_line_above_the_first_scroll_back_into_view() {
     let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
     let long = format!("begin {}end\n", "gone ".repeat(16));
