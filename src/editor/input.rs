@@ -102,6 +102,10 @@ pub fn submit(key: SessionKey, when: When) -> mlua::Result<()> {
     }
     let mentioned = mentions::resolve(key, &text)?;
     set_text(chat.input, "")?;
+    for win in nvim::windows_of(chat.input)? {
+        // With 'virtualedit', the cursor would stay where the text ended.
+        window::set_row(win, 0)?;
+    }
     recall::forget(key);
     send(Event::Session(SessionEvent::Remember {
         session: key,

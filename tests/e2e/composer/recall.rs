@@ -66,6 +66,17 @@ fn with_virtualedit_the_cursor_is_behind_a_recalled_prompt() {
 }
 
 #[test]
+fn with_virtualedit_the_next_prompt_begins_in_the_first_column() {
+    let nvim = talk::start(&[r#"{"say":"1"}"#]);
+    nvim.cmd("set virtualedit=all");
+    nvim.keys("ione<CR>");
+    wait_said(&nvim, "1");
+    nvim.keys("two");
+    wait_input(&nvim, &["two"]);
+    nvim.quit();
+}
+
+#[test]
 fn within_a_draft_a_count_goes_so_many_lines() {
     let nvim = talk::start(&[]);
     nvim.keys("ia<C-j>b<C-j>c<C-j>d<C-j>e<Esc>gg");
