@@ -126,12 +126,18 @@ impl Conversation {
         }
     }
 
-    /// Moves the pending attachments into a prompt.
+    /// Moves the pending attachments into a prompt. One that its text also names is sent once.
     pub(crate) fn take_attached(&mut self, key: SessionKey, prompt: &mut Prompt) {
         if let Some(session) = self.sessions.get_mut(&key) {
             let attached = session.attached.take();
             prompt.attached.splice(0..0, attached);
         }
+        let Prompt {
+            attached,
+            mentioned,
+            ..
+        } = prompt;
+        mentioned.retain(|item| !attached.contains(item));
     }
 
     /// Reports the attachments that are left out of the outgoing prompt.

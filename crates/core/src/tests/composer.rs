@@ -105,6 +105,22 @@ fn a_file_without_a_buffer_is_read_when_the_prompt_is_sent() {
 }
 
 #[test]
+fn an_attached_file_that_the_text_names_is_sent_once() {
+    let mut w = World::ready();
+    w.disk.put("/p/a.rs", "old\n");
+    attach(&mut w, Attachment::file("/p/a.rs"));
+    w.happens(Event::Session(SessionEvent::Prompt {
+        session: S1,
+        prompt: Prompt {
+            text: "look at @a.rs".into(),
+            mentioned: vec![Attachment::file("/p/a.rs")],
+            ..Prompt::default()
+        },
+    }));
+    assert_eq!(sent(&w).len(), 1);
+}
+
+#[test]
 fn an_agent_without_embedded_resources_gets_links_and_text() {
     let mut w = taking(&json!({}));
     w.disk.put("/p/a.rs", "x\n");
