@@ -38,6 +38,15 @@ pub fn watch() -> mlua::Result<()> {
         autocmd::on("follow scroll", &["WinScrolled"], Scope::All, |_| {
             scrolled()
         })?,
+        autocmd::on(
+            "follow window",
+            &["WinClosed"],
+            Scope::All,
+            |fired| match fired.matched()?.parse() {
+                Ok(win) => super::window::closes(win),
+                Err(_) => Ok(()),
+            },
+        )?,
         autocmd::on("follow mode", &ends, Scope::All, |_| {
             list()?;
             match is_pending() {

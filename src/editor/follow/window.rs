@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use nvim_oxi::mlua::{self, Table};
 
-use super::{each_follower, with};
+use super::{Trail, each_follower, trails, with};
 use crate::editor::chats;
-use crate::editor::kit::autocmd;
 use crate::editor::kit::window::{
     self, all_in, buf_of, height, here, is_float, is_valid, screen, tab_of, width,
 };
+use crate::editor::kit::{autocmd, defer};
 use crate::editor::nvim::{self, api};
 use crate::editor::state::send;
 use acp_core::event::{Event, ViewEvent};
@@ -94,6 +94,26 @@ pub fn follower(key: SessionKey) -> mlua::Result<Option<Follower>> {
         is_enough(key);
     }
     Ok(None)
+}
+
+/// Stops following once the window `win` is closed, if it is one that follows.
+pub fn closes(win: i32) -> mlua::Result<()> {
+    let follows = |trail: &Trail| {
+        let mut all = trail.followers.values();
+        all.any(|follower| follower.win == win)
+    };
+    let keys: Vec<SessionKey> = trails(|trails| {
+        let all = trails.by_session.iter();
+        let followed = all.filter(|(_, trail)| follows(trail));
+        followed.map(|(key, _)| *key).collect()
+    });
+    if keys.is_empty() {
+        return Ok(());
+    }
+    // During `WinClosed` it still exists.
+    defer::soon("follow window", move || {
+        keys.into_iter().try_for_each(|key| follower(key).map(drop))
+    })
 }
 
 /// Stops following: the user has closed the window.

@@ -51,6 +51,24 @@ fn a_window_in_which_the_user_opens_a_file_stops_following() {
 }
 
 #[test]
+fn following_ends_when_the_window_is_closed_and_can_be_turned_on_again() {
+    let nvim = followed(three());
+    wait_shown(&nvim, &["b.txt:40"]);
+    nvim.lua("vim.api.nvim_win_close(vim.fn.bufwinid('b.txt'), true)", ());
+    // The agent has named no other place.
+    nvim.wait("following to end", || {
+        talk::status(&nvim)["follow"] == false
+    });
+    nvim.cmd("Acp follow");
+    nvim.wait("following to begin", || {
+        talk::status(&nvim)["follow"] == true
+    });
+    pass(&nvim, "one");
+    wait_shown(&nvim, &["c.txt:20"]);
+    nvim.quit();
+}
+
+#[test]
 fn a_buffer_with_unsaved_changes_is_not_left_without_hidden() {
     let nvim = start(project(three()).before("set nohidden"));
     nvim.cmd("wincmd t");
