@@ -27,6 +27,10 @@ pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
     let name = buffer::free_name(&format!("acp://{agent}/{}/input", key.0))?;
     let buf = buffer::scratch(&name, "acp-input")?;
     nvim::set_buf_option(buf, "undolevels", UNDO)?;
+    for breaks in ["textwidth", "wrapmargin"] {
+        // The user's own value would break the lines of a prompt.
+        nvim::set_buf_option(buf, breaks, 0)?;
+    }
     keymaps::of_input(buf, key)?;
     placeholder(buf, key)?;
     complete::set_up(buf, key)?;

@@ -53,6 +53,22 @@ fn a_filetype_autocommand_finds_the_windows_of_the_chat() {
 }
 
 #[test]
+fn no_option_of_the_users_breaks_the_lines_of_a_prompt() {
+    for option in ["textwidth=20", "wrapmargin=20"] {
+        let project = talk::project(&[]).before(&format!("set {option}"));
+        let nvim = project.start();
+        open(&nvim);
+        let prompt = "one two three four five six seven eight nine ten eleven twelve";
+        nvim.keys(&format!("i{prompt}"));
+        nvim.wait("the prompt", || {
+            nvim.buf_lines(0).join(" ").ends_with("twelve")
+        });
+        assert_eq!(nvim.buf_lines(0), [prompt], "{option}");
+        nvim.quit();
+    }
+}
+
+#[test]
 fn the_chats_windows_are_not_bound_to_those_beside_it() {
     let project = talk::project(&[]).before("set scrollbind cursorbind");
     let nvim = project.start();
