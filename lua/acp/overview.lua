@@ -18,7 +18,7 @@ local states = {
   starting = { rank = 3, name = "starting", group = "AcpToolPending" },
   done = { rank = 4, name = "done", group = "AcpToolDone" },
   dead = { rank = 5, name = "died", group = "AcpToolFailed" },
-  idle = { rank = 6, name = "ready", group = "AcpDim" },
+  idle = { rank = 6, name = "idle", group = "AcpDim" },
 }
 
 --- The events after which a line may differ.

@@ -48,7 +48,7 @@ fn closing_the_list_restores_the_sizes_of_the_other_windows() {
     let sizes = || nvim.lua("return vim.fn.winrestcmd()", ());
     let before = sizes();
     for close in ["q", ":q<CR>"] {
-        list(&nvim, "ready");
+        list(&nvim, "idle");
         nvim.keys(close);
         nvim.wait("the old sizes", || sizes() == before);
     }
@@ -66,8 +66,8 @@ fn the_list_shows_what_each_session_does_while_it_is_open() {
     let project = talk::project(&[steps]).file("a.txt", "one\n");
     let nvim = project.size(120, 40).start();
     talk::open(&nvim);
-    let lines = list(&nvim, "ready");
-    assert_eq!(first(&lines), "scripted ready session 1");
+    let lines = list(&nvim, "idle");
+    assert_eq!(first(&lines), "scripted idle session 1");
     talk::prompt(&nvim, "go");
     wait_listed(&nvim, "working");
     std::fs::write(nvim.project.root().join("on"), "").unwrap();
