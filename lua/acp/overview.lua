@@ -304,10 +304,10 @@ local keys = {
 local function bar()
   local configured = require("acp.config").get().keymaps.sessions
   local hints = {}
-  for _, hint in ipairs({ { "open", "open" }, { "answer", "answer" }, { "close", "close" } }) do
-    local key = configured[hint[1]][1]
+  for _, name in ipairs({ "open", "answer", "delete", "close" }) do
+    local key = configured[name][1]
     if key then
-      table.insert(hints, ("%s %s"):format((key:gsub("%%", "%%%%")), hint[2]))
+      table.insert(hints, ("%s %s"):format((key:gsub("%%", "%%%%")), name))
     end
   end
   return "%#AcpTitle# Sessions%*%<%=%#AcpDim#" .. table.concat(hints, " · ") .. " "

@@ -73,6 +73,7 @@ return function(test)
       "",
       " T · bot",
     }, listed())
+    contains("<CR> open · a answer · dd delete · q close", vim.wo.winbar)
     vim.api.nvim_win_set_cursor(0, { 2, 0 })
     open[2].phase = "waiting"
     vim.api.nvim_exec_autocmds("User", { pattern = "AcpPermissionRequested" })
