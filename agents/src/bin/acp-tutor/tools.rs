@@ -69,12 +69,15 @@ fn in_words(names: &[String]) -> String {
     names.join(", ")
 }
 
-/// Says how many buffers are open, and how many of them have unsaved changes.
+/// Says how many files are open, and how many of them have unsaved changes. An empty buffer without
+/// a name is none.
 fn count(structured: &Value) -> String {
     let buffers = structured.get("buffers").and_then(Value::as_array);
     let buffers = buffers.map(Vec::as_slice).unwrap_or_default();
     let is_modified = |buffer: &&Value| buffer.get("modified") == Some(&json!(true));
-    match (buffers.len(), buffers.iter().filter(is_modified).count()) {
+    let is_file = |buffer: &&Value| buffer.get("path").is_some() || is_modified(buffer);
+    let files = buffers.iter().filter(is_file).count();
+    match (files, buffers.iter().filter(is_modified).count()) {
         (0, _) => "You have no file open.".to_owned(),
         (1, 0) => "You have one file open, and it is saved.".to_owned(),
         (1, _) => "You have one file open, with unsaved changes.".to_owned(),
@@ -111,7 +114,8 @@ mod tests {
     #[test]
     fn buffers_are_counted() {
         let check = |modified: &[bool], want: &str| {
-            let buffers: Vec<Value> = modified.iter().map(|is| json!({"modified": is})).collect();
+            let buffer = |is: &bool| json!({"path": "/p/a.txt", "modified": is});
+            let buffers: Vec<Value> = modified.iter().map(buffer).collect();
             assert_eq!(count(&json!({"buffers": buffers})), want);
         };
         check(&[], "You have no file open.");
@@ -122,5 +126,8 @@ mod tests {
             &[false, true],
             "You have 2 files open, 1 of them with unsaved changes.",
         );
+        let unnamed = json!({"name": "[No Name]", "modified": false});
+        let structured = json!({"buffers": [unnamed]});
+        assert_eq!(count(&structured), "You have no file open.");
     }
 }
