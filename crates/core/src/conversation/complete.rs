@@ -46,6 +46,8 @@ pub struct Lead<'a> {
     pub start: usize,
     pub kind: LeadKind,
     pub text: &'a str,
+    /// In quotes only a file is meant, or a symbol.
+    pub is_quoted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,19 +68,23 @@ pub fn lead(row: usize, before: &str) -> Option<Lead<'_>> {
             start: 0,
             kind: LeadKind::Command,
             text,
+            is_quoted: false,
         });
     }
     let (start, text) = mention::open(before)?;
+    let is_quoted = before.get(start..)?.starts_with("@\"");
     Some(match text.strip_prefix("symbol:") {
         Some(text) => Lead {
             start,
             kind: LeadKind::Symbol,
             text,
+            is_quoted,
         },
         None => Lead {
             start,
             kind: LeadKind::Mention,
             text,
+            is_quoted,
         },
     })
 }
@@ -87,7 +93,7 @@ pub fn lead(row: usize, before: &str) -> Option<Lead<'_>> {
 pub fn candidates(lead: Lead<'_>, sources: &Sources<'_>) -> Vec<Candidate> {
     match lead.kind {
         LeadKind::Command => commands(lead.text, sources),
-        LeadKind::Mention => mentions(lead.text, sources),
+        LeadKind::Mention => mentions(lead, sources),
         LeadKind::Symbol => symbols(lead.text, sources),
     }
 }
@@ -108,19 +114,19 @@ fn commands(lead: &str, sources: &Sources<'_>) -> Vec<Candidate> {
     found.collect()
 }
 
-fn mentions(lead: &str, sources: &Sources<'_>) -> Vec<Candidate> {
+fn mentions(lead: Lead<'_>, sources: &Sources<'_>) -> Vec<Candidate> {
     let words = mention::WORDS.iter();
-    let words = words.filter(|(word, _)| word.starts_with(lead));
+    let words = words.filter(|(word, _)| !lead.is_quoted && word.starts_with(lead.text));
     let words = words.map(|(word, about)| Candidate {
         word: format!("@{word}"),
         kind: "context",
         about: (*about).to_owned(),
     });
     let buffers = sources.buffers.iter().map(String::as_str);
-    let open = fuzzy::best(buffers, lead, MAX_FILES);
+    let open = fuzzy::best(buffers, lead.text, MAX_FILES);
     let files = sources.files.map(|files| files.paths.as_slice());
     let files = files.unwrap_or_default().iter().map(|path| &**path);
-    let others = fuzzy::best(files, lead, MAX_FILES);
+    let others = fuzzy::best(files, lead.text, MAX_FILES);
     let others = others.into_iter().filter(|path| !open.contains(path));
     let file = |path: &str, about: &str| Candidate {
         word: mention::written(path),
@@ -195,6 +201,7 @@ mod tests {
     fn words_come_before_open_files_and_those_before_others() {
         check(3, "see @bu", &["@buffer", "@src/buffer.rs", "@build.rs"]);
         check(0, "@ab", &["@\"a b.rs\""]);
+        check(0, "@\"bu", &["@src/buffer.rs", "@build.rs"]);
         check(0, "@diag", &["@diagnostics", "@diagnostics:all"]);
         check(0, "@symbol:b", &["@symbol:build"]);
         check(0, "a@b", &[]);
