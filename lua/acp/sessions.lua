@@ -200,11 +200,14 @@ function M.export(what, file, force)
       show_text(text)
     else
       guarded(function()
+        local name = vim.fn.fnamemodify(file, ":~:.")
         local ok, why = pcall(vim.fn.writefile, vim.split(text, "\n", { trimempty = true }), file)
         if not ok then
-          error(("%s could not be written: %s"):format(file, why), 0)
+          -- Neovim's message names the file too; the reason is its end.
+          why = tostring(why):gsub("^.*:%s*", "")
+          error(("%s could not be written: %s."):format(name, why), 0)
         end
-        say("The conversation was written to " .. vim.fn.fnamemodify(file, ":~:."))
+        say("The conversation was written to " .. name)
       end)
     end
   end)

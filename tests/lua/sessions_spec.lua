@@ -217,6 +217,17 @@ return function(test)
     vim.cmd("bwipeout")
   end)
 
+  test("an export that fails says why in a few words", function()
+    support.fake({
+      past_export = function(number)
+        require("acp.sessions").granted(number, "# T")
+      end,
+    })
+    vim.cmd("Acp export " .. vim.fn.tempname() .. "/talk.md")
+    contains("talk.md could not be written: no such file or directory.", support.notices[1].text)
+    same(nil, support.notices[1].text:find("E482", 1, true))
+  end)
+
   test("an error of the library is forgotten with its question", function()
     support.fake({
       past_export = function()
