@@ -246,7 +246,8 @@ impl Model {
         if !session.is_served_by(agent) || session.awaited() != Some(request) {
             return;
         }
-        let (spoke, cancelled) = (session.has_spoken(), session.is_cancelled());
+        let spoke = session.has_spoken() || self.workspace.has_changed_in_turn(key);
+        let cancelled = session.is_cancelled();
         let is_unheeded = session.is_unheeded() && !cancelled;
         // The plan is settled before the notice about the end of the turn.
         session.transcript_mut().settle_plan();
@@ -459,7 +460,8 @@ fn is_blank(content: &Content) -> bool {
     matches!(content, Content::Text(text) if text.trim().is_empty())
 }
 
-/// Returns the notice for a stop reason; a normal end needs none unless the agent sent no output.
+/// Returns the notice for a stop reason; a normal end needs none unless the agent sent no output
+/// and changed nothing.
 fn stop_notice(reason: &StopReason, spoke: bool) -> Option<String> {
     Some(match reason {
         StopReason::EndTurn if spoke => return None,

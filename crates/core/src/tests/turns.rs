@@ -210,6 +210,21 @@ fn a_turn_with_nothing_but_an_echo_has_no_output() {
 }
 
 #[test]
+fn a_turn_that_only_changed_a_file_is_not_called_silent() {
+    let mut w = World::ready();
+    w.disk.put("/p/f", "a\n");
+    w.settle();
+    w.prompts("hi");
+    w.writes("/p/f", "b\n");
+    w.settle();
+    w.ends_turn("end_turn");
+    assert!(!w.chat().contains("said nothing"), "{}", w.chat());
+    w.prompts("and?");
+    w.ends_turn("end_turn");
+    assert!(w.chat().contains("said nothing"), "{}", w.chat());
+}
+
+#[test]
 fn an_empty_prompt_is_not_sent() {
     let mut w = World::ready();
     w.prompts("  \n ");

@@ -237,6 +237,13 @@ impl Workspace {
         self.documents.forget_beside(session);
     }
 
+    /// Returns whether a session's agent is known to have changed a file in its current turn.
+    pub(crate) fn has_changed_in_turn(&self, session: SessionKey) -> bool {
+        let current = self.reviews.turns.current(session);
+        let mut files = self.reviews.iter();
+        files.any(|(_, file)| file.turns.iter().any(|turn| turn.turn == current))
+    }
+
     /// Clears the rejects of a session's changes.
     pub(crate) fn forget_rejected(&mut self, session: SessionKey) {
         let files = self.reviews.files.values_mut();
