@@ -287,7 +287,7 @@ fn review_event(model: &mut Model, event: ReviewEvent, fx: &mut Effects) {
             model.workspace.review(action, scope, fx);
             model.answer_decided(fx);
         }
-        ReviewEvent::DropFeedback { session } => model.drop_feedback(session),
+        ReviewEvent::DropFeedback { session } => model.drop_feedback(session, fx),
         ReviewEvent::UndoTurn { session, step } => model.workspace.undo_turn(session, step, fx),
     }
 }

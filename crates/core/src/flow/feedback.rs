@@ -1,7 +1,8 @@
 //! The report of rejected changes that goes with the next prompt, as the transcript shows it.
 
 use crate::model::Model;
-use crate::spine::cx::Effects;
+use crate::spine::cx::{Effects, notify};
+use crate::spine::effect::Level;
 use crate::spine::ids::SessionKey;
 
 impl Model {
@@ -41,17 +42,22 @@ impl Model {
         session.feedback_sent(feedback)
     }
 
-    /// Discards the pending reports.
-    pub(crate) fn drop_feedback(&mut self, session: Option<SessionKey>) {
+    /// Discards the pending reports; says so if there is none.
+    pub(crate) fn drop_feedback(&mut self, session: Option<SessionKey>, fx: &mut Effects) {
+        let mut any = false;
         let keys: Vec<SessionKey> = self.conversation.sessions().map(|(key, _)| key).collect();
         for key in keys
             .into_iter()
             .filter(|key| session.is_none_or(|s| s == *key))
         {
+            any |= self.workspace.feedback_of(key).is_some();
             self.workspace.forget_rejected(key);
             if let Some(session) = self.conversation.session_mut(key) {
-                session.take_refused_report();
+                any |= session.take_refused_report().is_some();
             }
+        }
+        if !any {
+            fx.push(notify(Level::Info, "No rejected changes to report."));
         }
         self.conversation.touch_feedback();
     }

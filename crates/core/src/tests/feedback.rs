@@ -191,6 +191,9 @@ fn nothing_is_reported_if_disabled_or_dropped() {
     let mut w = changed("a\nB\nc\nd\ne\n");
     rejects(&mut w, Scope::All);
     w.happens(Event::Review(ReviewEvent::DropFeedback { session: None }));
+    assert!(!w.was_told("No rejected changes"));
+    w.happens(Event::Review(ReviewEvent::DropFeedback { session: None }));
+    assert!(w.was_told("Info: No rejected changes to report."));
     assert_eq!(told(&mut w), ["next"]);
 
     let mut w = changed("a\nB\nc\nd\ne\n");
