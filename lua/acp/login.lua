@@ -224,12 +224,29 @@ function M.logout(session)
   require("acp.native").load().logout(session)
 end
 
+--- Returns whether there may be something to log out of: the agent supports it, or the user may
+--- have typed keys.
+---@param agent acp.native.Agent
+---@return boolean
+local function can_log_out(agent)
+  if agent.logout or not agent.methods then
+    return true
+  end
+  for _, method in ipairs(agent.methods) do
+    if method.kind == "env_var" then
+      return true
+    end
+  end
+  return false
+end
+
 --- Logs out of the current session's agent if the user confirms it.
 function M.ask_logout()
   local native = require("acp.native").load()
   local session = native.status(nil).session
   local agent = session and process(native, session)
-  if not agent then
+  if not agent or not can_log_out(agent) then
+    -- The library says that there is no log-out.
     return M.logout()
   end
   local name = agent.title or agent.name

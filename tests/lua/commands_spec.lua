@@ -48,6 +48,23 @@ return function(test)
     same({}, support.notices)
   end)
 
+  test("a log-out is confirmed only if there is one", function()
+    local agent = { name = "mine", state = "ready", sessions = { 3 }, logout = false }
+    local calls = support.fake({ status = IDLE, agents = { agent } })
+    local asked = 0
+    local select = vim.ui.select
+    vim.ui.select = function()
+      asked = asked + 1
+    end
+    agent.methods = { { id = "key", kind = "env_var" } }
+    vim.cmd("Acp logout")
+    same({ 1, "agents" }, { asked, calls[#calls][1] })
+    agent.methods = { { id = "web", kind = "agent" } }
+    vim.cmd("Acp logout")
+    vim.ui.select = select
+    same({ 1, "logout" }, { asked, calls[#calls][1] })
+  end)
+
   test("a subcommand without arguments refuses them, so that no other agent is meant", function()
     for _, name in ipairs({
       "stop",
