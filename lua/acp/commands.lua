@@ -155,6 +155,8 @@ local subcommands = {
         contexts = call.context and { call.context },
         interrupt = call.bang or nil,
       })
+      -- A script's prompts are not the user's, but this one is.
+      require("acp.native").load().remember(nil, call.rest)
     end,
   },
   cancel = {

@@ -11,6 +11,7 @@ local M = {}
 ---@field setup fun(config: acp.Config.Resolved): string[] Problems in it.
 ---@field open fun(spec: acp.native.Open): integer
 ---@field prompt fun(session: integer?, prompt: string|table[], contexts: acp.Context[]?, when: ("steer"|"interrupt")?)
+---@field remember fun(session: integer?, text: string) Adds it to the earlier prompts.
 ---@field queue_list fun(session: integer?): acp.Queued[]
 ---@field queue_act fun(session: integer?, id: integer, action: "edit"|"remove"|"send"|"move", by: integer?)
 ---@field queue_focus fun(session: integer?)

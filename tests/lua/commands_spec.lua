@@ -43,7 +43,10 @@ return function(test)
     check("Acp undo-turn", { { "undo_turn", "ask" } })
     check("Acp undo-turn!", { { "undo_turn", "back" } })
     check("Acp queue", { { "queue_focus" } })
-    check("Acp prompt! stop it", { { "prompt", nil, "stop it", nil, "interrupt" } })
+    check("Acp prompt! stop it", {
+      { "prompt", nil, "stop it", nil, "interrupt" },
+      { "remember", nil, "stop it" },
+    })
     check("Acp reject turn", { { "reject", "turn" } })
     same({}, support.notices)
   end)
@@ -94,7 +97,8 @@ return function(test)
   end)
 
   test("a prompt's text goes as typed, bars and quotes included", function()
-    check([[Acp prompt  say  "a | b"  ]], { { "prompt", nil, [[say  "a | b"]] } })
+    local text = [[say  "a | b"]]
+    check([[Acp prompt  say  "a | b"  ]], { { "prompt", nil, text }, { "remember", nil, text } })
   end)
 
   test("a range is attached as lines with rows and text", function()
@@ -103,7 +107,8 @@ return function(test)
     vim.cmd.edit(path)
     vim.api.nvim_buf_set_lines(0, 1, 2, false, { "TWO" })
     local context = { path = path, first = 1, last = 3, text = "TWO\nthree" }
-    check("2,3Acp prompt explain", { { "prompt", nil, "explain", { context } } })
+    local remembered = { "remember", nil, "explain" }
+    check("2,3Acp prompt explain", { { "prompt", nil, "explain", { context } }, remembered })
 
     local dir = support.program("my-agent")
     require("acp").setup({ agents = { mine = { command = dir .. "/my-agent" } } })
@@ -115,7 +120,8 @@ return function(test)
   test("a buffer without a file gives its lines without a path", function()
     vim.api.nvim_buf_set_lines(0, 0, -1, false, { "one", "two" })
     local context = { path = "", first = 0, last = 2, text = "one\ntwo" }
-    check("%Acp prompt explain", { { "prompt", nil, "explain", { context } } })
+    local remembered = { "remember", nil, "explain" }
+    check("%Acp prompt explain", { { "prompt", nil, "explain", { context } }, remembered })
   end)
 
   test("no count goes further than once around the hunks", function()

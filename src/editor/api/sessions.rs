@@ -25,6 +25,14 @@ use acp_core::view::statusline::{self, Part};
 pub(super) fn add(module: &Table) -> mlua::Result<()> {
     provide(module, "open", |spec: Table| open(&spec))?;
     provide(module, "prompt", prompt)?;
+    let remember = |(session, text): (Option<u32>, mlua::String)| {
+        send(Event::Session(SessionEvent::Remember {
+            session: meant(session)?,
+            text: text.to_string_lossy(),
+        }));
+        Ok(())
+    };
+    provide(module, "remember", remember)?;
     for (name, event) in [
         (
             "cancel",

@@ -43,6 +43,16 @@ fn earlier_prompts_and_the_draft_can_be_recalled() {
 }
 
 #[test]
+fn a_prompt_of_the_command_can_be_recalled() {
+    let nvim = talk::start(&[r#"{"say":"1"}"#]);
+    nvim.cmd("Acp prompt from the command line");
+    wait_said(&nvim, "1");
+    nvim.keys("i");
+    recalls(&nvim, "from the command line");
+    nvim.quit();
+}
+
+#[test]
 fn the_draft_of_a_closed_session_can_be_recalled_in_the_next() {
     let nvim = talk::start(&[]);
     nvim.keys("inot yet sent<Esc>");
