@@ -44,6 +44,8 @@ pub fn create(agent: &str, key: SessionKey) -> mlua::Result<i32> {
         }));
         Ok(())
     })?;
+    let leaves = move |_| unfix(buf);
+    autocmd::on("input left", &["BufWinLeave"], Scope::Buffer(buf), leaves)?;
     // `:edit` has emptied it.
     autocmd::on(
         "draft read",
@@ -60,6 +62,16 @@ fn put_back(buf: i32, key: SessionKey) -> mlua::Result<()> {
     match LEFT.with_borrow_mut(|left| left.remove(&key)) {
         Some(draft) => set_text(buf, &draft),
         None => Ok(()),
+    }
+}
+
+/// Unfixes the height of an input's window, which another buffer may take: unlike others, this option
+/// is the window's, whatever buffer it shows.
+fn unfix(buf: i32) -> mlua::Result<()> {
+    let here = window::here()?;
+    match window::buf_of(here)? == buf {
+        true => window::switch(here, &["winfixheight"], false),
+        false => Ok(()),
     }
 }
 

@@ -371,6 +371,22 @@ fn closing_the_last_windows_leaves_an_empty_buffer() {
 }
 
 #[test]
+fn a_file_in_the_inputs_window_has_no_fixed_height() {
+    let nvim = talk::project(&[]).file("file.txt", "one\n").start();
+    open(&nvim);
+    let is_fixed = || nvim.lua("return vim.wo.winfixheight", ());
+    assert_eq!(is_fixed(), true);
+    nvim.cmd("badd file.txt");
+    nvim.cmd("buffer file.txt");
+    assert_eq!(nvim.buf_lines(0), ["one"]);
+    assert_eq!(is_fixed(), false);
+    nvim.cmd("AcpChat");
+    assert_eq!(here(&nvim), "acp-input");
+    assert_eq!(is_fixed(), true);
+    nvim.quit();
+}
+
+#[test]
 fn closing_a_session_closes_its_windows_and_ends_its_agent() {
     let nvim = talk::start(&[r#"{"expect_eof":true}"#]);
     nvim.lua("require('acp').close()", ());
