@@ -50,6 +50,15 @@ impl Attachment {
         }
     }
 
+    /// Returns whether both stand for the same; an image is the one in its file, fetched or not.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let file = |item: &Self| match item {
+            Attachment::Image { path, .. } => path.clone(),
+            _ => None,
+        };
+        self == other || file(self).is_some_and(|path| file(other) == Some(path))
+    }
+
     /// Returns the attachment's name on one line; paths below the folder `cwd` are relative to it.
     pub fn label(&self, cwd: &Path) -> OneLine {
         let label = match self {

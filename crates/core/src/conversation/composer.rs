@@ -137,7 +137,7 @@ impl Conversation {
             mentioned,
             ..
         } = prompt;
-        mentioned.retain(|item| !attached.contains(item));
+        mentioned.retain(|item| !attached.iter().any(|other| other.is_same(item)));
     }
 
     /// Reports the attachments that are left out of the outgoing prompt.

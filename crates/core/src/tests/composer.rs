@@ -121,6 +121,26 @@ fn an_attached_file_that_the_text_names_is_sent_once() {
 }
 
 #[test]
+fn an_attached_image_that_the_text_names_is_sent_once() {
+    let mut w = taking(&json!({ "image": true }));
+    attach_image(&mut w, "/p/shot.png");
+    image_comes(&mut w, Ok("YWJj"));
+    w.happens(Event::Session(SessionEvent::Prompt {
+        session: S1,
+        prompt: Prompt {
+            text: "look at @shot.png".into(),
+            mentioned: vec![Attachment::Image {
+                path: Some("/p/shot.png".into()),
+                image: Content::Later,
+            }],
+            ..Prompt::default()
+        },
+    }));
+    assert!(w.images.is_empty());
+    assert_eq!(sent(&w).len(), 1);
+}
+
+#[test]
 fn an_agent_without_embedded_resources_gets_links_and_text() {
     let mut w = taking(&json!({}));
     w.disk.put("/p/a.rs", "x\n");
