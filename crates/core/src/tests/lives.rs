@@ -1073,3 +1073,18 @@ fn a_new_file_that_an_agents_write_has_not_made_is_not_to_be_decided() {
         Step::User("close"),
     ]);
 }
+
+#[test]
+fn a_save_before_reports_that_wait_for_an_agents_write_to_the_closed_file_is_the_users() {
+    check(&[
+        Step::Foreign(0, 0),
+        Step::Tool("announce", 0),
+        Step::Look,
+        Step::Buffer(0, "open"),
+        Step::Type(0, 3, 0, 2),
+        Step::Buffer(0, "wipe"),
+        Step::Read(0, None, None),
+        Step::Foreign(0, 0),
+        Step::Write(0, vec![(2, 2, 0)]),
+    ]);
+}

@@ -24,6 +24,7 @@ use crate::text::Text;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{FileOps, Intent, Kind};
+use crate::workspace::reviews::FileReview;
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
@@ -409,13 +410,14 @@ impl Workspace {
         (is_led && change.before.is_text()).then(|| (change.before.clone(), by))
     }
 
-    /// Applies reported and queued changes, which may have several authors, to the review of a file
-    /// without a buffer, up to the version `over` that a write has replaced.
+    /// Applies reported and queued changes, which may have several authors, and the user's saves before
+    /// their ends to the review of a file without a buffer, up to the version `over` that a write has
+    /// replaced.
     pub(crate) fn take_told(&mut self, name: &Path, real: &Path, over: Option<Stamp>) {
         let names = self.names_of(real);
         let waiting = self.fileops.waiting(&names);
         let told = waiting.filter_map(|op| match &op.intent {
-            Intent::TakeIn(change) => Some((change.as_told()?, change.by)),
+            Intent::TakeIn(change) => Some((change.saved(), change.as_told()?, change.by)),
             _ => None,
         });
         let told: Vec<_> = told.collect();
@@ -423,13 +425,21 @@ impl Workspace {
             return;
         };
         let known = review.now.stamp;
-        for (disk, by) in told {
+        // It has a text that a buffer had in the meantime, and what followed that.
+        let is_news = |review: &FileReview, text: &Text, stamp| {
+            let is_known = review.ledger.remembers(text) || !is_later(stamp, known);
+            !is_known && !is_later(stamp, over)
+        };
+        for (save, disk, by) in told {
+            if let Some((text, stamp)) = save
+                && is_news(review, &text, stamp)
+            {
+                review.user_wrote(text);
+            }
             let Some(DiskText { text, .. }) = disk.content else {
                 continue;
             };
-            // It has a text that a buffer had in the meantime, and what followed that.
-            let is_known = review.ledger.remembers(&text) || !is_later(disk.stamp, known);
-            if !is_known && !is_later(disk.stamp, over) {
+            if is_news(review, &text, disk.stamp) {
                 match by {
                     Some(_) => review.agent_wrote(text),
                     None => review.others_wrote(text),

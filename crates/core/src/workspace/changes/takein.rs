@@ -12,6 +12,7 @@ use crate::spine::effect::{EditorEffect, Level};
 use crate::spine::event::{DiskFile, DiskText, EditDone, Stamp, is_later};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileChange, FileState};
+use crate::text::Text;
 use crate::workspace::fileops::{Author, FileNow, Intent, Landing, Next, Opens, Outcome, Plan};
 use crate::workspace::reviews::FileReview;
 use crate::workspace::{FileEdit, Signal, Workspace};
@@ -387,6 +388,14 @@ impl TakeIn {
     /// Returns whether the change left a link, which may lead to a folder.
     pub fn is_link(&self) -> bool {
         self.change.after.link().is_some()
+    }
+
+    /// Returns the text of the user's last save before its end, and the file of that. A saved binary
+    /// file has no lines of the user.
+    pub(super) fn saved(&self) -> Option<(Text, Option<Stamp>)> {
+        let save = self.save.as_ref()?;
+        let text = save.text().filter(|text| !text.has_nul())?;
+        Some((text, save.stamp))
     }
 
     /// Returns the text file that the change has left.
