@@ -1,5 +1,7 @@
 //! Lives that once broke a law, as short as they could be made (`super::random` finds them).
 
+use serde_json::json;
+
 use super::steps::{Can, Step};
 use super::story::Story;
 
@@ -1087,4 +1089,51 @@ fn a_save_before_reports_that_wait_for_an_agents_write_to_the_closed_file_is_the
         Step::Foreign(0, 0),
         Step::Write(0, vec![(2, 2, 0)]),
     ]);
+}
+
+#[test]
+fn what_is_loaded_again_of_a_change_before_a_call_outside_a_turn_counts_as_the_agents() {
+    check(&[
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 0),
+        call_begins(),
+        Step::Write(0, vec![]),
+        Step::Buffer(0, "reload"),
+        Step::User("reject turn"),
+    ]);
+}
+
+#[test]
+fn what_is_loaded_again_of_a_change_before_a_proposal_counts_as_the_agents() {
+    check_linked(&[
+        Step::Propose(0, vec![(0, 0, 0)]),
+        Step::Carry(0),
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 0),
+        Step::User("yes"),
+        Step::Buffer(0, "reload"),
+        Step::User("reject turn"),
+    ]);
+}
+
+#[test]
+fn a_change_before_a_call_of_a_session_that_is_opened_twice_counts_as_the_agents() {
+    check(&[
+        Step::Foreign(0, 0),
+        Step::User("open first"),
+        call_begins(),
+        Step::Look,
+        Step::Tell,
+        Step::Write(0, vec![]),
+    ]);
+}
+
+/// An agent's call begins, outside a turn.
+fn call_begins() -> Step {
+    Step::Update(json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "t1",
+        "status": "pending",
+        "content": [],
+    }))
 }

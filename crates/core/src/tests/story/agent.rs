@@ -18,17 +18,20 @@ impl Story {
     /// work outside a turn: no checkpoint is before that.
     pub(super) fn note_window(&mut self) {
         let workspace = &self.w.model.workspace;
-        let is_open = workspace.agent_at(Path::new(FILES[0])).is_some();
-        if is_open && !self.has_window && workspace.works_outside(self.session().0) {
+        let agent = workspace.agent_at(Path::new(FILES[0]));
+        if !self.has_window && agent.is_some_and(|agent| workspace.works_outside(agent)) {
             for (file, typed) in &mut self.typed {
                 let known = self.w.shadow.reported(Path::new(FILES[*file]));
                 let text = known.and_then(FileState::text).unwrap_or_default();
                 let text = text.to_string();
                 let is_known = |line: &String| text.lines().any(|known| known == line);
-                typed.retain(|line| !line.starts_with('x') || is_known(line));
+                let is_late = |line: &String| line.starts_with('x') && !is_known(line);
+                self.late
+                    .extend(typed.iter().filter(|line| is_late(line)).cloned());
+                typed.retain(|line| !self.late.contains(line));
             }
         }
-        self.has_window = is_open;
+        self.has_window = agent.is_some();
     }
 
     /// The agent makes a request about a terminal, which may not exist.

@@ -45,6 +45,8 @@ pub struct Story {
     reading: BTreeMap<String, (String, usize)>,
     /// Lines the user typed and has not deleted, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
+    /// Other programs' lines that count as the agent's, wherever they appear later.
+    late: BTreeSet<String>,
     /// Other programs' lines that a message to the user has covered, by file.
     told: BTreeMap<usize, BTreeSet<String>>,
     /// The number of lines of the log that were searched for warnings.
@@ -98,6 +100,7 @@ impl Story {
             seen: BTreeMap::new(),
             reading: BTreeMap::new(),
             typed: BTreeMap::new(),
+            late: BTreeSet::new(),
             told: BTreeMap::new(),
             searched: 0,
             proposed: BTreeMap::new(),
@@ -207,7 +210,7 @@ impl Story {
         typed.retain(|line| after.0.contains(line) || !before.0.contains(line));
         typed.retain(|line| after.1.contains(line) || !before.1.contains(line));
         let (before, after) = (before.0, after.0);
-        let is_users = |line: &&String| line.starts_with(['u', 'x']);
+        let is_users = |line: &&String| line.starts_with(['u', 'x']) && !self.late.contains(*line);
         typed.extend(after.difference(&before).filter(is_users).cloned());
     }
 
