@@ -1128,6 +1128,23 @@ fn a_change_before_a_call_of_a_session_that_is_opened_twice_counts_as_the_agents
     ]);
 }
 
+#[test]
+fn a_buffer_loaded_while_a_report_waits_has_each_authors_lines() {
+    check_linked(&[
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Foreign(0, 0),
+        Step::Read(0, None, None),
+        Step::User("prompt"),
+        Step::Check,
+        Step::Foreign(0, 0),
+        Step::Tell,
+        Step::Tell,
+        Step::Buffer(0, "open"),
+        Step::User("reject turn"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

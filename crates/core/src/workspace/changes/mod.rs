@@ -411,12 +411,13 @@ impl Workspace {
     }
 
     /// Applies reported and queued changes, which may have several authors, and the user's saves before
-    /// their ends to the review of a file without a buffer, up to the version `over` that a write has
-    /// replaced.
+    /// their ends to the review of a file that has none of them from a buffer, up to the version `over`
+    /// that a write has replaced or that was read.
     pub(crate) fn take_told(&mut self, name: &Path, real: &Path, over: Option<Stamp>) {
         let names = self.names_of(real);
-        let waiting = self.fileops.waiting(&names);
-        let told = waiting.filter_map(|op| match &op.intent {
+        let active = self.fileops.active(&names);
+        let told = active.into_iter().chain(self.fileops.waiting(&names));
+        let told = told.filter_map(|op| match &op.intent {
             Intent::TakeIn(change) => Some((change.saved(), change.as_told()?, change.by)),
             _ => None,
         });

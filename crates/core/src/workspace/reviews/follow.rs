@@ -113,7 +113,10 @@ impl Workspace {
         let is_new = review.is_some_and(|review| *review.ledger.current() != text);
         match by.filter(|_| is_new && is_agents && !is_written) {
             Some(session) => {
-                // The report, still to come, will say so.
+                // Another program's change may have been reported before.
+                self.take_told(&path, &real, stamp);
+                // The report of the rest, still to come, will say so.
+                let review = self.reviews.get(&path);
                 let now = review.map_or(FileState::missing(), |review| review.now.clone());
                 let review = self.reviews.begin(&path, &real, session, &text, now);
                 review.agent_wrote(text);
