@@ -1145,6 +1145,23 @@ fn a_buffer_loaded_while_a_report_waits_has_each_authors_lines() {
     ]);
 }
 
+#[test]
+fn what_is_offered_in_a_closed_file_outlives_an_agents_write_of_other_lines() {
+    check_linked(&[
+        Step::Write(0, vec![(8, 0, 2)]),
+        Step::Disk(1),
+        Step::Disk(1),
+        Step::User("reject"),
+        Step::Foreign(0, 0),
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 3),
+        Step::Buffer(0, "wipe"),
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Disk(1),
+        Step::Shell(0, vec![(0, 0, 0)]),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -275,6 +275,28 @@ fn lines_of_a_conflict_are_not_accepted_alone() {
 }
 
 #[test]
+fn an_agents_write_drops_the_conflicts_in_its_own_lines_only() {
+    let story = |wrote| {
+        let users = User(edit(1, 1, "u"));
+        vec![users, Offer(1..2, "X"), AgentWrote(wrote)]
+    };
+    check(
+        "a b c d e",
+        story("N a u c D e"),
+        (
+            "a u c d e",
+            "N a u c D e",
+            &["+N @0", "-u +u ?X @2", "-d +D @4"],
+        ),
+    );
+    check(
+        "a b c d e",
+        story("a B c d e"),
+        ("a u c d e", "a B c d e", &["-u +B @1"]),
+    );
+}
+
+#[test]
 fn undo_of_an_accepted_conflict_offers_it_again() {
     check(
         "a b c",

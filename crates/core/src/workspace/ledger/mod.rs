@@ -132,10 +132,15 @@ impl Review {
 
     /// Applies a write of the whole content by the agent.
     ///
-    /// Drops the offers: the content already has the agent's versions.
+    /// Drops the offers in place of the lines that it changes, as an edit does.
     pub fn agent_wrote(&mut self, current: Text) {
         self.agent_begins();
-        self.wrote(current);
+        let edits = diff(&self.track.current, &current);
+        for edit in edits.iter().rev() {
+            offers::withdraw(&mut self.offers, &(edit.start..edit.start + edit.removed));
+            self.prepare(edit);
+        }
+        self.track.agent_all(&edits);
         self.agent_ends();
     }
 
