@@ -1162,6 +1162,22 @@ fn what_is_offered_in_a_closed_file_outlives_an_agents_write_of_other_lines() {
     ]);
 }
 
+#[test]
+fn the_lines_of_an_accepted_offer_are_the_agents() {
+    check_linked(&[
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 0, 2, 2),
+        Step::Read(0, None, None),
+        Step::Type(0, 8, 1, 2),
+        Step::Write(0, vec![(6, 0, 2)]),
+        Step::Write(0, vec![(2, 0, 0)]),
+        Step::Editor(2),
+        Step::User("accept row"),
+        Step::User("undo turn"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

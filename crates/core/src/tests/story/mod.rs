@@ -21,7 +21,7 @@ use crate::tests::editor::Travel;
 use crate::tests::steps::{Can, Step};
 use crate::tests::world::{FRAME, Part, S1, World};
 use crate::text::LineEdit;
-use crate::workspace::fileops::LaneId;
+use crate::workspace::fileops::{Author, LaneId};
 use crate::workspace::jobs::ReadJob;
 use crate::workspace::reviews::FileReview;
 
@@ -45,7 +45,8 @@ pub struct Story {
     reading: BTreeMap<String, (String, usize)>,
     /// Lines the user typed and has not deleted, by file.
     typed: BTreeMap<usize, BTreeSet<String>>,
-    /// Other programs' lines that count as the agent's, wherever they appear later.
+    /// Other programs' lines, and those of accepted offers, that count as the agent's, wherever they
+    /// appear later.
     late: BTreeSet<String>,
     /// Other programs' lines that a message to the user has covered, by file.
     told: BTreeMap<usize, BTreeSet<String>>,
@@ -234,6 +235,21 @@ impl Story {
         }
     }
 
+    /// Counts as the agent's the lines of an accepted offer that the next edit brings into a buffer,
+    /// also those that the user had typed and deleted before: an undo of the turn takes them away.
+    fn note_taken(&mut self, file: usize) {
+        if let Some(EditorEffect::Edit { token, edits, .. }) = self.w.to_editor.front()
+            && self.w.model.workspace.author_of(*token) == Author::Taken
+        {
+            let there = self.buffer_lines(file);
+            let taken = edits.iter().flat_map(|edit| edit.lines.clone());
+            let taken: Vec<String> = taken.filter(|line| !there.contains(line)).collect();
+            let typed = self.typed.entry(file).or_default();
+            typed.retain(|line| !taken.contains(line));
+            self.late.extend(taken);
+        }
+    }
+
     pub fn editor_moves(&mut self) {
         let next = match self.w.to_editor.front() {
             Some(EditorEffect::Edit { token, buf, .. }) => {
@@ -245,9 +261,12 @@ impl Story {
         let path = next.and_then(|buf| self.w.editor.buffers.get(&buf));
         let path = path.map(|buffer| buffer.path.clone());
         match path.and_then(|path| FILES.iter().position(|file| path == PathBuf::from(file))) {
-            Some(file) => self.willed(file, Self::buffer_lines, |life| {
-                life.w.editor_moves();
-            }),
+            Some(file) => {
+                self.note_taken(file);
+                self.willed(file, Self::buffer_lines, |life| {
+                    life.w.editor_moves();
+                });
+            }
             None => {
                 self.w.editor_moves();
             }
