@@ -1178,6 +1178,17 @@ fn the_lines_of_an_accepted_offer_are_the_agents() {
     ]);
 }
 
+#[test]
+fn a_reject_after_the_session_has_closed_ends_although_another_program_changed_the_file() {
+    check(&[
+        Step::Write(2, vec![]),
+        Step::Shell(2, vec![]),
+        Step::Buffer(2, "open"),
+        Step::Foreign(2, 0),
+        Step::User("close"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

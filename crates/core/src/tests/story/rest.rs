@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::text::Text;
+use crate::workspace::reviews::CHANGED;
 
 /// The state of a file that a reject brings back.
 struct Accepted {
@@ -44,8 +45,7 @@ impl Story {
         }
         self.check_agreed();
         let accepted = self.accepted();
-        self.user("reject");
-        self.comes_to_rest();
+        self.rejects_all();
         self.check_agreed();
         self.check_rejected();
         self.check_accepted(&accepted);
@@ -75,6 +75,25 @@ impl Story {
         }
         self.told = told;
         self.searched = self.w.log.len();
+    }
+
+    /// The user rejects everything. What no report tells, because the session is closed, is found by
+    /// the first reject, which changes nothing and asks the user to look again.
+    fn rejects_all(&mut self) {
+        let searched = self.w.log.len();
+        self.user("reject");
+        self.comes_to_rest();
+        let mut news = self.w.log[searched..].iter();
+        let is_closed = self
+            .w
+            .model
+            .workspace
+            .session_at(Path::new(FILES[0]))
+            .is_none();
+        if is_closed && news.any(|line| line.contains(CHANGED)) {
+            self.user("reject");
+            self.comes_to_rest();
+        }
     }
 
     /// Checks that windows show the output of their commands.

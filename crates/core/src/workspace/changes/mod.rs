@@ -189,17 +189,26 @@ impl Workspace {
         }
     }
 
-    /// Reports that a file under review is gone if no host does, because its session is closed.
-    pub(crate) fn tell_gone(&mut self, path: &Path, fx: &mut Effects) {
+    /// Reports what a file under review was found to be if no host does, because its session is
+    /// closed.
+    pub(crate) fn tell_found(&mut self, path: &Path, disk: &DiskFile, fx: &mut Effects) {
         let Some(review) = self.reviews.get(path) else {
             return;
         };
-        if self.session_at(&review.real).is_none() {
+        let content = disk.content.clone();
+        let is_binary = content.as_ref().is_some_and(|it| it.text.has_nul());
+        if self.session_at(&review.real).is_none() && !is_binary {
+            let before = review.now.clone();
+            let after = content.map(|content| FileState {
+                mode: before.mode,
+                stamp: disk.stamp,
+                ..FileState::of_text(content.text, content.format)
+            });
             let change = FileChange {
                 path: review.real.clone(),
                 from: None,
-                before: review.now.clone(),
-                after: FileState::missing(),
+                before,
+                after: after.unwrap_or_else(FileState::missing),
             };
             self.disk_changed(vec![change], fx);
         }

@@ -160,8 +160,8 @@ impl Workspace {
             op.intent,
             Intent::Decide(_) | Intent::Shift(_) | Intent::PutBack(_)
         );
-        if is_about_lines && disk.is_some_and(|disk| self.is_gone(path, disk)) {
-            self.tell_gone(path, fx);
+        if let Some(disk) = disk.filter(|disk| is_about_lines && self.is_gone(path, disk)) {
+            self.tell_found(path, disk, fx);
             return Err(GONE.to_owned());
         }
         if (is_about_lines || matches!(op.intent, Intent::Sync))
@@ -188,6 +188,7 @@ impl Workspace {
             let is_users = matches!(&op.intent, Intent::Restore { under: Some(under), .. }
                 if document.is_none() && there.is_some() && disk.stamp != Some(*under));
             if !is_there && (is_users || !self.is_known(path, disk, document)) {
+                self.tell_found(path, disk, fx);
                 return Err(CHANGED.to_owned());
             }
         }
