@@ -1189,6 +1189,19 @@ fn a_reject_after_the_session_has_closed_ends_although_another_program_changed_t
     ]);
 }
 
+#[test]
+fn a_mode_that_is_reported_together_with_a_save_of_the_user_is_brought_back_by_a_reject() {
+    check(&[
+        Step::Write(0, vec![]),
+        Step::Foreign(0, 0),
+        Step::Tool("announce", 0),
+        Step::Buffer(0, "open"),
+        Step::Look,
+        Step::Buffer(0, "wipe"),
+        Step::Whole(0, "mode"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

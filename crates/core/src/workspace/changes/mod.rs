@@ -126,7 +126,11 @@ impl Changes {
             if let Some(end) = end {
                 take.is_in_ledger = true;
                 if end == How::Saved {
-                    take.by = None;
+                    // A save sets no mode.
+                    match last.has_other_mode(&take.change.after) {
+                        true => take.change.before = last,
+                        false => take.by = None,
+                    }
                 }
                 return;
             }
