@@ -1202,6 +1202,20 @@ fn a_mode_that_is_reported_together_with_a_save_of_the_user_is_brought_back_by_a
     ]);
 }
 
+#[test]
+fn a_changed_mode_is_still_brought_back_by_a_reject_if_the_file_was_read_again() {
+    check(&[
+        Step::Write(0, vec![]),
+        Step::Foreign(0, 0),
+        call_begins(),
+        Step::Whole(0, "mode"),
+        Step::User("prompt"),
+        Step::Look,
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "open"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -216,10 +216,17 @@ impl FileReview {
         match by {
             Some(_) => {
                 self.learn_mode(before);
-                self.now = after;
+                self.has_state(after);
             }
             None => self.others_left(before, after),
         }
+    }
+
+    /// Records a state of the file. What this client has read or written tells no mode.
+    pub(super) fn has_state(&mut self, now: FileState) {
+        let is_file = !now.is_missing() && now.link().is_none();
+        let mode = now.mode.or(self.now.mode.filter(|_| is_file));
+        self.now = FileState { mode, ..now };
     }
 
     /// Records a version of the file that was read or saved, which tells no mode.

@@ -248,7 +248,7 @@ impl FileReview {
                 origin.format = shown;
             }
         }
-        self.now = after;
+        self.has_state(after);
     }
 
     /// Accepts the present content, but not the mode and path.
