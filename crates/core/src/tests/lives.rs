@@ -1216,6 +1216,19 @@ fn a_changed_mode_is_still_brought_back_by_a_reject_if_the_file_was_read_again()
     ]);
 }
 
+#[test]
+fn a_rejected_deletion_of_a_binary_file_gives_its_lines_back_to_the_buffer() {
+    check(&[
+        call_begins(),
+        Step::Whole(0, "bytes"),
+        Step::Look,
+        Step::Tell,
+        Step::Buffer(0, "open"),
+        Step::User("accept row"),
+        Step::Whole(0, "delete"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -318,7 +318,11 @@ impl Workspace {
         let found = self.documents.find(path);
         let has_lines = found.is_some_and(|(_, document)| !document.text.is_empty());
         let buf = found.map(|(buf, _)| buf);
-        let (text, is_text) = (state.text(), state.is_text());
+        let text = state.text();
+        let review = self.reviews.get(path);
+        // The buffer may have a binary file's lines.
+        let has_base = review.is_some_and(|review| review.ledger.base().has_nul());
+        let is_text = state.is_text() || has_base && matches!(state.body, Body::Bytes { .. });
         if let Some(buf) = buf.filter(|_| state.is_missing()) {
             match has_lines && is_reject {
                 true => self.reread(path, is_reject, fx),
