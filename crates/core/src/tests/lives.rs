@@ -1229,6 +1229,19 @@ fn a_rejected_deletion_of_a_binary_file_gives_its_lines_back_to_the_buffer() {
     ]);
 }
 
+#[test]
+fn a_file_that_became_binary_and_cannot_be_read_has_its_text_back_after_a_reject() {
+    check(&[
+        call_begins(),
+        Step::Whole(0, "bytes"),
+        Step::Look,
+        Step::Buffer(0, "open"),
+        Step::Broken(0, true),
+        Step::Tell,
+        Step::Shell(0, vec![]),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

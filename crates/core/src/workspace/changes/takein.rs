@@ -279,8 +279,10 @@ impl Workspace {
     }
 
     /// Ends a change of a file that cannot be read: it is recorded as reported.
-    pub(crate) fn change_unread(&mut self, change: &TakeIn, text: String, fx: &mut Effects) {
+    pub(crate) fn change_unread(&mut self, change: &mut TakeIn, text: String, fx: &mut Effects) {
         fx.push(log(Level::Warn, text));
+        self.settle_save(change);
+        self.settle_read(change);
         if self.documents.find(&change.change.path).is_none() {
             self.change_ledger(change, fx);
         }

@@ -235,7 +235,7 @@ impl Workspace {
         result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) {
-        let Some((op, _)) = self.fileops.resumes(lane) else {
+        let Some((mut op, _)) = self.fileops.resumes(lane) else {
             return;
         };
         let disk = match result {
@@ -250,7 +250,7 @@ impl Workspace {
             },
         };
         match disk {
-            Err(text) => match &op.intent {
+            Err(text) => match &mut op.intent {
                 // The report has the content.
                 Intent::TakeIn(change) => {
                     self.change_unread(change, text, fx);
