@@ -110,7 +110,11 @@ pub fn show(buf: BufId, tick: u64, hunks: Rc<Vec<HunkView>>) -> mlua::Result<()>
         drop_keys()?;
     }
     uncover(buf)?;
-    cover(buf)
+    cover(buf)?;
+    match has_hunks {
+        true => walk::drawn(buf),
+        false => Ok(()),
+    }
 }
 
 /// Erases the hunks of a buffer: its text was unloaded, or is read again.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::kit::autocmd::{self, Scope};
+use super::kit::user::{self, Activity};
 use super::kit::{buffer, defer, window};
 use super::notify::notify;
 use super::nvim::{self, api};
@@ -325,7 +326,25 @@ fn jump(row: usize) -> mlua::Result<()> {
     let row = row.min(last);
     window::set_row(0, row)?;
     api::<()>("nvim_command", "normal! zv")?;
+    let buf = buffer::here()?;
+    // Where nothing is left to draw, a later change must not scroll.
+    let waits = super::review::rows(buf).is_none() && !rows_of(buf)?.is_empty();
+    TO_REVEAL.set(waits.then_some((buf, row)));
     reveal(row, last)
+}
+
+/// Reveals the hunk of the last jump if that opened its file, whose hunks are drawn only now.
+pub fn drawn(buf: i32) -> mlua::Result<()> {
+    let Some((_, row)) = TO_REVEAL.get().filter(|(opened, _)| *opened == buf) else {
+        return Ok(());
+    };
+    TO_REVEAL.set(None);
+    let is_there = buffer::here()? == buf && window::row(0)? == row;
+    if !is_there || user::activity()? != Activity::Idle {
+        return Ok(());
+    }
+    let lines: usize = api("nvim_buf_line_count", buf)?;
+    reveal(row, lines.saturating_sub(1))
 }
 
 /// Scrolls the virtual lines above the cursor's row, or below the last row, into view.
@@ -375,6 +394,8 @@ fn leave_chat() -> mlua::Result<()> {
 thread_local! {
     /// The ordinary window that was left last, by tab page.
     static LAST: RefCell<BTreeMap<i32, i32>> = const { RefCell::new(BTreeMap::new()) };
+    /// The buffer and the row of the last jump, if it led to hunks that are not drawn yet.
+    static TO_REVEAL: Cell<Option<(i32, usize)>> = const { Cell::new(None) };
 }
 
 /// Records the windows that the user leaves, for as long as the plugin is in use.

@@ -209,6 +209,39 @@ fn the_removed_lines_of_a_hunk_are_in_view_after_a_jump_to_it() {
 }
 
 #[test]
+fn the_removed_lines_of_a_hunk_are_in_view_after_a_jump_to_it_opens_its_file() {
+    let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let gone = "gone\n".repeat(4);
+    let old = [
+        format!("{gone}{lines}"),
+        lines.replace("line 2\n", &format!("{gone}line 2\n")),
+        lines.replace("line 30\n", &format!("{gone}line 30\n")),
+        format!("{lines}{gone}"),
+    ];
+    let mut script = Script::new().writes("a.txt", "b\n");
+    let mut project = Project::new().size(46, 14).file("a.txt", "a\n");
+    for (n, old) in old.iter().enumerate() {
+        let name = format!("b{n}.txt");
+        script = script.writes(&name, &lines);
+        project = project.file(&name, old);
+    }
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    last_turn(&nvim);
+    only(&nvim);
+    for n in 0..old.len() {
+        nvim.keys(":Acp next<CR>");
+        nvim.wait("the file", || {
+            nvim.lua("return vim.fn.expand('%:t')", ()) == format!("b{n}.txt")
+        });
+        nvim.wait(&format!("all removed lines of file {n}"), || {
+            let screen = nvim.screen();
+            screen.text().matches("gone").count() == 4
+        });
+    }
+    nvim.quit();
+}
+
+#[test]
 fn all_rows_of_a_long_removed_line_above_the_first_scroll_back_into_view() {
     let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
     let long = format!("begin {}end\n", "gone ".repeat(16));
