@@ -26,7 +26,8 @@ use acp_core::spine::view::HunkView;
 pub struct Reviews {
     by_buf: BTreeMap<i32, Shown>,
     /// The buffers with the keys of the review: those that have hunks or had some, as long as any file
-    /// has. A key pressed once too often is then not one of Neovim's.
+    /// has, and the current one until the user leaves it or presses one of them. A key pressed once
+    /// too often is then not one of Neovim's.
     keys: BTreeMap<i32, Temporary>,
     passes: u64,
 }
@@ -82,6 +83,7 @@ pub fn start() -> mlua::Result<()> {
         }
         Ok(())
     })?;
+    autocmd::on("review keys", &["BufEnter"], Scope::All, |_| drop_keys())?;
     let options = Scope::Patterns(&OPTIONS);
     autocmd::on("review window", &["OptionSet"], options, on_window)?;
     autocmd::on("review colours", &["ColorScheme"], Scope::All, |_| {
@@ -181,20 +183,24 @@ pub fn add_keys(buf: i32) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Removes the keys from the buffers that have no hunks any longer, if no file has any.
+/// Removes the keys from the buffers that have no hunks any longer, if no file has any; the current
+/// one keeps them until it is left.
 pub fn drop_keys() -> mlua::Result<()> {
-    if walk::is_any() {
-        return Ok(());
-    }
+    let here = buffer::here()?;
     let left = |reviews: &mut Reviews| {
         let keys = reviews.keys.keys().copied();
-        let left = keys.filter(|buf| !reviews.by_buf.contains_key(buf));
+        let left = keys.filter(|buf| *buf != here && !reviews.by_buf.contains_key(buf));
         left.collect::<Vec<_>>()
     };
-    with(left).into_iter().try_for_each(remove_keys)
+    let left = with(left);
+    match left.is_empty() || walk::is_any() {
+        true => Ok(()),
+        false => left.into_iter().try_for_each(remove_keys),
+    }
 }
 
-fn remove_keys(buf: i32) -> mlua::Result<()> {
+/// Removes the keys of the review from a buffer.
+pub fn remove_keys(buf: i32) -> mlua::Result<()> {
     match with(|reviews| reviews.keys.remove(&buf)) {
         Some(keys) => keys.remove(buf),
         None => Ok(()),

@@ -34,9 +34,17 @@ pub fn map(buf: i32) -> mlua::Result<Temporary> {
     for (mode, all) in all {
         for (name, desc) in all {
             for lhs in of("review", name) {
-                keys.map(buf, mode, lhs, desc, move || match mode {
-                    "x" => review_lines(name),
-                    _ => review_key(name),
+                keys.map(buf, mode, lhs, desc, move || {
+                    let is_any = walk::is_any();
+                    match mode {
+                        "x" => review_lines(name)?,
+                        _ => review_key(name)?,
+                    }
+                    match is_any {
+                        true => Ok(()),
+                        // The message says so: the next one is the user's own key.
+                        false => review::remove_keys(buf),
+                    }
                 })?;
             }
         }
@@ -68,7 +76,6 @@ fn review_key(name: &str) -> mlua::Result<()> {
 
 /// Goes as many hunks as the key's count says, at most once around all.
 fn go(way: walk::Way) -> mlua::Result<()> {
-    review::drop_keys()?;
     let count = usize::try_from(user::count()?).unwrap_or(1);
     for _ in 0..count.min(walk::hunks().max(1)) {
         walk::go(way)?;

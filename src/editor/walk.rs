@@ -24,9 +24,9 @@ pub enum Way {
 }
 
 /// Goes to the next or previous hunk, from the last one in a file to the next file.
-pub fn go(way: Way) -> mlua::Result<bool> {
+pub fn go(way: Way) -> mlua::Result<()> {
     if files().is_empty() {
-        return Ok(false);
+        return notify(Level::Info, "Nothing to review.");
     }
     leave_chat()?;
     let buf = buffer::here()?;
@@ -42,8 +42,7 @@ pub fn go(way: Way) -> mlua::Result<bool> {
     };
     if let Some(found) = found {
         api::<()>("nvim_command", "normal! m'")?;
-        jump(*found)?;
-        return Ok(true);
+        return jump(*found);
     }
     go_to_file(way)
 }
@@ -117,7 +116,7 @@ fn files() -> Vec<(PathBuf, Vec<usize>)> {
     files.collect()
 }
 
-fn go_to_file(way: Way) -> mlua::Result<bool> {
+fn go_to_file(way: Way) -> mlua::Result<()> {
     let name = buffer::name(0)?;
     let files = files();
     let here = files
@@ -125,14 +124,14 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
         .position(|(path, _)| path.to_string_lossy() == name);
     let count = files.len();
     let target = match (here, way) {
-        _ if count == 0 => return Ok(false),
+        _ if count == 0 => return Ok(()),
         (Some(here), Way::Next) => (here + 1) % count,
         (Some(here), Way::Prev) => (here + count - 1) % count,
         (None, Way::Next) => 0,
         (None, Way::Prev) => count - 1,
     };
     let Some((path, rows)) = files.get(target) else {
-        return Ok(false);
+        return Ok(());
     };
     let row = match way {
         Way::Next => rows.first(),
@@ -145,8 +144,7 @@ fn go_to_file(way: Way) -> mlua::Result<bool> {
         super::review::add_keys(buffer::here()?)?;
     }
     jump(row.copied().unwrap_or(0))?;
-    arrived(path, rows)?;
-    Ok(true)
+    arrived(path, rows)
 }
 
 /// Says how a file has changed as a whole, once the user is there, if it has no hunks to show.

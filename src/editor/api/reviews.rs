@@ -6,12 +6,10 @@ use nvim_oxi::mlua::{self, Table, Value};
 
 use super::provide;
 use crate::editor::kit::{buffer, window};
-use crate::editor::notify::notify;
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
 use crate::editor::{chats, reviewlist, walk};
 use acp_core::event::{Event, ReviewEvent, ViewEvent};
-use acp_core::spine::effect::Level;
 use acp_core::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use acp_core::spine::ids::BufId;
 
@@ -28,13 +26,7 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
         provide(module, name, body)?;
     }
     for (name, way) in [("next", walk::Way::Next), ("prev", walk::Way::Prev)] {
-        let body = move |()| {
-            if !walk::go(way)? {
-                notify(Level::Info, "Nothing to review.")?;
-            }
-            Ok(())
-        };
-        provide(module, name, body)?;
+        provide(module, name, move |()| walk::go(way))?;
     }
     provide(module, "drop_feedback", |()| {
         let session = chats::current();

@@ -198,7 +198,9 @@ fn a_cancel_removes_the_preview() {
     wait_answered(&nvim);
     wait_states(&nvim, json!([]));
     nvim.wait("the preview to be gone", || !nvim.screen().has("proposed"));
-    // Its keymaps are removed with it.
+    // Its keymaps are removed with it, once one has said so.
+    nvim.keys("]a");
+    nvim.wait_text("Nothing to review.");
     assert_eq!(nvim.lua("return vim.fn.maparg('\\\\a', 'n')", ()), "");
     nvim.quit();
 }

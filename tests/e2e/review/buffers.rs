@@ -257,6 +257,9 @@ fn a_reviews_keys_are_removed_with_it_even_after_a_change_of_configuration() {
         (),
     );
     nvim.cmd("Acp accept all");
+    nvim.wait("no hunk to be shown", || !nvim.screen().has("4/4"));
+    nvim.cmd("enew");
+    nvim.cmd("buffer a.txt");
     nvim.wait("the key to be gone", || !mapped("]a"));
     assert!(!mapped("]n"));
     nvim.quit();
@@ -277,6 +280,7 @@ fn the_users_own_mapping_is_restored_after_the_review() {
     nvim.wait_text("4/4");
     nvim.keys("\\A");
     wait_hunks(&nvim, json!([]));
+    nvim.keys("]a");
     nvim.wait("the mapping", || {
         nvim.lua("return vim.fn.maparg(']a', 'n')", ()) == "ihello<Esc>"
     });
@@ -297,6 +301,7 @@ fn a_mapping_made_during_the_review_stays_and_longer_ones_work() {
     nvim.wait_text("4/4");
     nvim.keys("\\A");
     wait_hunks(&nvim, json!([]));
+    nvim.keys("\\R");
     nvim.wait("the keys to be gone", || {
         nvim.lua("return vim.fn.maparg('\\\\a', 'n')", ()) == ""
     });

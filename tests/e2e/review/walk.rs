@@ -323,6 +323,31 @@ fn the_keys_stay_in_a_file_that_is_decided_until_all_are() {
     nvim.cmd("edit a.txt");
     assert!(mapped("]a") && mapped("\\r"));
     nvim.cmd("Acp accept all");
+    nvim.wait("the decision", || nvim.lua(left, ()) == 0);
+    nvim.cmd("edit b.txt");
+    nvim.cmd("edit a.txt");
     nvim.wait("the keys to go", || !mapped("]a") && !mapped("\\r"));
     nvim.quit();
+}
+
+#[test]
+fn a_key_after_the_last_decision_is_not_neovims_own() {
+    for (key, says) in [
+        ("]a", "Nothing to review."),
+        ("\\a", "Nothing to review here."),
+    ] {
+        let nvim = reviewed(OLD, NEW);
+        // Neovim's own key goes to the next one.
+        nvim.cmd("argadd a.txt b.txt");
+        nvim.wait_text("/4");
+        nvim.keys("\\A");
+        nvim.wait("the hunks to go", || !nvim.screen().has("/4"));
+        nvim.keys(key);
+        nvim.wait_text(says);
+        assert_eq!(nvim.lua("return vim.fn.expand('%:t')", ()), "a.txt");
+        assert_eq!(nvim.mode(), "n");
+        let local = "return vim.fn.maparg(']a', 'n', false, true).buffer";
+        assert_ne!(nvim.lua(local, ()), 1);
+        nvim.quit();
+    }
 }
