@@ -276,7 +276,7 @@ return function(test)
     local win = beside_chat()
     local result = go({ path = "b.txt", line = 500, end_line = 900 })
     same({ true, 200 }, { result.shown, result.line })
-    contains("200 lines", result.note)
+    contains("line 200", result.note)
     same(200, vim.api.nvim_win_get_cursor(win)[1])
   end)
 

@@ -103,7 +103,7 @@ fn quotes_an_unsaved_line() {
         "end_turn",
         &["On disk, `my notes.md` still has this line", "\ntwo\n"],
     );
-    read("one\ntwo\n").check("end_turn", &["they are all saved", "`again`"]);
+    read("one\ntwo\n").check("end_turn", &["2 lines, and all is saved", "`again`"]);
     // The file is still the attached one.
     user.buffers.insert(path, "one\nmine\ntwo\n".to_owned());
     let again = user.prompt("again");

@@ -129,7 +129,7 @@ impl Writer {
             }
             let dropped = self.dropped.swap(0, Ordering::Relaxed);
             if dropped > 0 {
-                let line = format!("{dropped} lines were dropped: the log could not keep up");
+                let line = format!("the log could not keep up; lines dropped: {dropped}");
                 self.write(&format_entry(SystemTime::now(), Level::Warn, "log", &line));
             }
         }

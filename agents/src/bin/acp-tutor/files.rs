@@ -30,8 +30,11 @@ pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow {
     let buffer = turn
         .read(&path)?
         .map_err(|why| Stop::Failed(format!("I could not read `{name}`: {why}.")))?;
-    let count = buffer.lines().count();
-    turn.tool_end(&tool, "completed", &format!("{count} lines"));
+    let count = match buffer.lines().count() {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    };
+    turn.tool_end(&tool, "completed", &count);
     let disk = std::fs::read(&path)
         .ok()
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -47,8 +50,8 @@ pub fn read(turn: &mut Turn<'_>, prompt: &Prompt) -> Flow {
              go on.\n"
         ),
         Unsaved::Nothing => format!(
-            "I read all {count} lines of `{name}`, and they are all saved. Now go there, type \
-             something **without saving it**, then come back and say `again`.\n"
+            "I read all of `{name}`, {count}, and all is saved. Now go there, type something \
+             **without saving it**, then come back and say `again`.\n"
         ),
     })
 }

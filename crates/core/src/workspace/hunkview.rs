@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::render::diffview::{whole, whole_with};
 use crate::spine::view::{Group, HunkView, Line};
 use crate::text::diff::{Hunk, WordDiff, words};
+use crate::text::plural;
 use crate::workspace::ledger::Review;
 
 /// The maximum length of a removed line, in bytes; longer ones are cut.
@@ -96,7 +97,7 @@ fn shown(lines: &[String], changed: &[Word], groups: (Group, Group)) -> Vec<Line
     }
     let more = lines.len().saturating_sub(MAX_REMOVED_LINES);
     if more > 0 {
-        shown.push(whole(format!("⋯ {more} more lines"), "AcpDim"));
+        shown.push(whole(format!("⋯ {}", plural(more, "more line")), "AcpDim"));
     }
     shown
 }

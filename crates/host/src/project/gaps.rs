@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::Stat;
 use super::reading::{is_older, is_settled};
+use acp_core::text::plural;
 
 /// The parts that the last full comparison did not cover.
 #[derive(Debug, Default)]
@@ -29,28 +30,29 @@ impl Gaps {
         let mut parts = Vec::new();
         if self.is_cut {
             parts.push(format!(
-                "only {files} files of {root} are watched; start the session in a smaller folder, or \
-                 exclude files with .gitignore"
+                "only {} of {root} are watched; start the session in a smaller folder, or \
+                 exclude files with .gitignore",
+                plural(files, "file")
             ));
         }
         if self.uncopied > 0 {
             parts.push(format!(
-                "the content of {} files of {root} is still being copied; a file that is changed \
-                 before is shown without its earlier content",
-                self.uncopied
+                "the content of {} of {root} is still being copied; a file that is changed before is \
+                 shown without its earlier content",
+                plural(self.uncopied, "file")
             ));
         }
         if self.too_large > 0 {
             parts.push(format!(
-                "the content of {} files of {root} is not stored, because they are too large in total; \
+                "the content of {} of {root} is not stored, because the total would be too large; \
                  exclude files with .gitignore",
-                self.too_large
+                plural(self.too_large, "file")
             ));
         }
         if let Some(first) = self.unseen.first() {
             parts.push(format!(
-                "{} folders cannot be read, for example {}; check their permissions",
-                self.unseen.len(),
+                "{} cannot be read, for example {}; check the permissions",
+                plural(self.unseen.len(), "folder"),
                 match first.as_os_str().is_empty() {
                     true => root.to_string(),
                     false => first.display().to_string(),

@@ -192,9 +192,8 @@ local function navigate(args, ctx)
     path = name,
     line = place.first,
     end_line = place.last ~= place.first and place.last or nil,
-    note = line and line > total and ("The file has %d lines: the last one is shown."):format(
-      total
-    ) or nil,
+    note = line and line > total and ("The file ends at line %d, which is shown."):format(total)
+      or nil,
   }
 end
 

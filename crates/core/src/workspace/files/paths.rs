@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::ids::SessionKey;
 use crate::text::paths::normalized;
+use crate::text::plural;
 use crate::workspace::Workspace;
 use acp::{RpcError, rpc};
 
@@ -71,9 +72,10 @@ pub(super) fn rows(
     let start = line.map_or(0, |line| line.saturating_sub(1) as usize);
     if start > 0 && start >= total {
         let why = format!(
-            "params.line: {} is past the end of {}, which has {total} lines",
+            "params.line: {} is past the end of {}, which has {}",
             start + 1,
-            path.display()
+            path.display(),
+            plural(total, "line")
         );
         return Err(RpcError::new(rpc::INVALID_PARAMS, why));
     }
@@ -121,9 +123,12 @@ mod tests {
 
     #[test]
     fn rows_past_the_end_name_the_file_and_its_length() {
-        let error = rows(3, Path::new("/a/b.txt"), Some(9), None).expect_err("past the end");
-        let text = "params.line: 9 is past the end of /a/b.txt, which has 3 lines";
-        assert_eq!((error.code, &*error.message), (rpc::INVALID_PARAMS, text));
+        for (total, length) in [(1, "1 line"), (3, "3 lines")] {
+            let error =
+                rows(total, Path::new("/a/b.txt"), Some(9), None).expect_err("past the end");
+            let text = format!("params.line: 9 is past the end of /a/b.txt, which has {length}");
+            assert_eq!((error.code, &*error.message), (rpc::INVALID_PARAMS, &*text));
+        }
     }
 
     #[track_caller]

@@ -55,8 +55,8 @@ fn too_many_files_are_reported_and_the_nearest_are_known() {
 
 #[test]
 fn too_much_content_is_reported_and_changes_still_are() {
-    let said = "Not every change can be reviewed: the content of 1 files of ROOT is not stored, \
-                because they are too large in total; exclude files with .gitignore.";
+    let said = "Not every change can be reviewed: the content of 1 file of ROOT is not stored, \
+                because the total would be too large; exclude files with .gitignore.";
     let files = [("a", "1234"), ("b", "1234")];
     let work = check(&files, |limits| limits.bytes = 5, Some(said));
     work.file("a", "2");
@@ -81,7 +81,7 @@ fn the_first_checkpoint_does_not_wait_until_all_is_copied() {
     let limited = || work.checkpoint().1.expect("a checkpoint").limited;
     let said = limited().expect("not all is copied");
     let rest = format!(
-        " files of {} is still being copied; a file that is changed before is shown without its \
+        " of {} is still being copied; a file that is changed before is shown without its \
          earlier content.",
         work.root.display()
     );
@@ -123,8 +123,8 @@ fn unreadable_folders_are_reported_and_the_rest_continues() {
     set_mode(&work.path("a"), 0);
     set_mode(&work.path("d"), 0);
     work.opened();
-    let said = "Not every change can be reviewed: 1 folders cannot be read, for example d; check \
-                their permissions.";
+    let said = "Not every change can be reviewed: 1 folder cannot be read, for example d; check \
+                the permissions.";
     check_said(&work, Some(said));
     work.file("b", "2");
     assert_eq!(work.changes(), ["b: \"1\" > \"2\""]);
