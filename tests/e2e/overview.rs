@@ -15,7 +15,7 @@ pub fn list(nvim: &Nvim, text: &str) -> Vec<String> {
 /// Waits until a line of the list contains `text`; returns all lines.
 #[track_caller]
 pub fn wait_listed(nvim: &Nvim, text: &str) -> Vec<String> {
-    let listed = || talk::lines_of(nvim, "acp-sessions");
+    let listed = || talk::lines_in(nvim, "acp-sessions");
     nvim.wait(&format!("{text:?} in the list"), || {
         listed().iter().any(|line| line.contains(text))
     });

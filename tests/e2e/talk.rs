@@ -135,21 +135,6 @@ pub fn lines_in(nvim: &Nvim, filetype: &str) -> Vec<String> {
     serde_json::from_value(lines).expect("lines are strings")
 }
 
-/// Returns the lines of the first buffer with this filetype, in a window or not.
-#[track_caller]
-pub fn lines_of(nvim: &Nvim, filetype: &str) -> Vec<String> {
-    let lines = nvim.lua(
-        "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-          if vim.bo[buf].filetype == ... then
-            return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-          end
-        end
-        return {}",
-        (filetype,),
-    );
-    serde_json::from_value(lines).expect("lines are strings")
-}
-
 /// Goes to the window with this filetype.
 #[track_caller]
 pub fn go(nvim: &Nvim, filetype: &str) {

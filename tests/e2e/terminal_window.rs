@@ -65,7 +65,7 @@ fn gate(name: &str) -> String {
 /// Returns the lines of the visible terminal, without trailing blank ones.
 #[track_caller]
 fn shown(nvim: &Nvim) -> Vec<String> {
-    let mut lines = talk::lines_of(nvim, "acp-terminal");
+    let mut lines = talk::lines_in(nvim, "acp-terminal");
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
