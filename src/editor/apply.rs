@@ -43,6 +43,7 @@ pub fn frame(frame: Frame) {
                     // Nothing is shown now, so that each hunk is drawn anew.
                     guard::run(place, draw);
                 }
+                guard::run(place, question::give_way);
             }
             Patch::Follow { session, view } => guard::run(place, || follow::show(session, view)),
             Patch::Terminal {

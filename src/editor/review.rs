@@ -150,13 +150,11 @@ pub fn rows(buf: i32) -> Option<Vec<usize>> {
 pub fn note_decided(buf: i32, row: usize) -> Option<(usize, Vec<usize>)> {
     let decided = with(|reviews| {
         let shown = reviews.by_buf.get_mut(&buf)?;
-        let hit = |hunk: &&HunkView| {
-            let is_open = hunk.proposed.as_ref().is_none_or(|it| it.choice.is_none());
-            // A deletion is between two rows, and both select it.
-            let first = hunk.row.saturating_sub(usize::from(hunk.count == 0));
-            is_open && (first..=hunk.row + hunk.count.saturating_sub(1)).contains(&row)
+        let is_open = |hunk: &&HunkView| {
+            let proposed = hunk.proposed.as_ref();
+            proposed.is_none_or(|it| it.choice.is_none()) && is_at(hunk, row)
         };
-        let decided = shown.all.iter().find(hit)?.row;
+        let decided = shown.all.iter().find(is_open)?.row;
         shown.decided.push(decided);
         Some((decided, shown.decided.clone()))
     });
@@ -164,6 +162,22 @@ pub fn note_decided(buf: i32, row: usize) -> Option<(usize, Vec<usize>)> {
     let mut left = rows(buf)?;
     left.retain(|row| !all.contains(row));
     Some((decided, left))
+}
+
+/// Returns whether a row belongs to a hunk.
+fn is_at(hunk: &HunkView, row: usize) -> bool {
+    // A deletion is between two rows, and both select it.
+    let first = hunk.row.saturating_sub(usize::from(hunk.count == 0));
+    (first..=hunk.row + hunk.count.saturating_sub(1)).contains(&row)
+}
+
+/// Returns the first and the last row of the hunk at a row of a buffer, if one is shown there.
+pub fn hunk_at(buf: i32, row: usize) -> Option<(usize, usize)> {
+    with(|reviews| {
+        let shown = reviews.by_buf.get(&buf)?;
+        let hunk = shown.all.iter().find(|hunk| is_at(hunk, row))?;
+        Some((hunk.row, hunk.row + hunk.count.saturating_sub(1)))
+    })
 }
 
 thread_local! {

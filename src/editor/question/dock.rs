@@ -2,9 +2,9 @@
 //! agent's last words, else in a corner.
 //!
 //! Invariant: it covers neither the chat's input nor the queued prompts nor, while the user is
-//! elsewhere, the cursor's line, unless the rest of the screen has no room for the options. It
-//! covers the agent's last words before any of them, then the files that the user has left it to see
-//! and is in, and the queue before the other two.
+//! elsewhere, the cursor's line and the hunk there, unless the rest of the screen has no room for
+//! the options. It covers the agent's last words before any of them, then the files that the user
+//! has left it to see and is in, and the queue before the other two.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::editor::chats::{self, Chat};
 use crate::editor::kit::float::Rect;
 use crate::editor::kit::window::{self, rows_of};
 use crate::editor::nvim::{self, api};
-use crate::editor::panel;
+use crate::editor::{panel, review};
 use acp_core::view::dock::{self, Area};
 
 /// The narrowest and the widest window, with its border.
@@ -246,8 +246,8 @@ fn position(win: i32) -> mlua::Result<(i64, i64)> {
     }
 }
 
-/// Returns the area of the line with a window's cursor; of a line that fills the window, only the
-/// cursor's row.
+/// Returns the area of the line with a window's cursor, with the hunk that it is in; of what takes
+/// more than half of the window, less: only the line, or only the cursor's row.
 fn cursor_line(win: i32) -> mlua::Result<Option<Area>> {
     let whole = area_of(win)?;
     scrolled(win)?;
@@ -255,17 +255,48 @@ fn cursor_line(win: i32) -> mlua::Result<Option<Area>> {
     let Some(here) = row_of(win, line, column + 1)? else {
         return Ok(None);
     };
-    let first = row_of(win, line, 1)?.unwrap_or(whole.rows.start);
-    let last = row_of(win, line, end_of(win, line)?)?.unwrap_or(whole.rows.end - 1);
-    let is_high = (last - first + 1) * 2 > whole.rows.end - whole.rows.start;
-    let rows = match is_high {
-        true => here..here + 1,
-        false => first.min(here)..last.max(here) + 1,
+    let span = |first: i64, last: i64| -> mlua::Result<Range<i64>> {
+        let start = row_of(win, first, 1)?.unwrap_or(whole.rows.start);
+        let end = row_of(win, last, end_of(win, last)?)?.unwrap_or(whole.rows.end - 1);
+        Ok(start.min(here)..end.max(here) + 1)
     };
+    let is_low =
+        |rows: &Range<i64>| (rows.end - rows.start) * 2 <= whole.rows.end - whole.rows.start;
+    let mut rows = span(line, line)?;
+    if !is_low(&rows) {
+        rows = here..here + 1;
+    }
+    let buf = window::buf_of(win)?;
+    let lines: i64 = api("nvim_buf_line_count", buf)?;
+    if let Some((first, last)) = review::hunk_at(buf, usize::try_from(line - 1).unwrap_or(0)) {
+        let line_of = |row: usize| i64::try_from(row).map_or(lines, |row| lines.min(row + 1));
+        let (first, last) = (line_of(first), line_of(last));
+        let mut hunk = span(first, last)?;
+        hunk.start = (hunk.start - virtual_above(win, first)?).max(whole.rows.start);
+        hunk.end = (hunk.end + virtual_above(win, last + 1)?).min(whole.rows.end);
+        if is_low(&hunk) {
+            rows = hunk;
+        }
+    }
     Ok(Some(Area {
         rows,
         columns: whole.columns,
     }))
+}
+
+/// Returns the number of virtual lines above a line; above the one after the last, those below that.
+fn virtual_above(win: i32, line: i64) -> mlua::Result<i64> {
+    let lines: i64 = api("nvim_buf_line_count", window::buf_of(win)?)?;
+    let fill = |rows: &[(&str, i64)]| -> mlua::Result<i64> {
+        let rows = rows.iter().map(|(name, row)| (*name, nvim::value(*row)));
+        let rows = nvim::lua().create_table_from(rows)?;
+        let size: mlua::Table = api("nvim_win_text_height", (win, rows))?;
+        size.get("fill")
+    };
+    match line > lines {
+        true => Ok(fill(&[("start_row", lines - 1)])? - virtual_above(win, lines)?),
+        false => fill(&[("start_row", line - 1), ("end_row", line - 1)]),
+    }
 }
 
 /// Lets a window scroll to where its cursor has moved.

@@ -35,6 +35,7 @@ use acp_core::spine::view::{Line, QuestionView};
 use draw::{draw, redraw};
 use form::Filling;
 pub(crate) use lift::follow;
+pub(crate) use step::give_way;
 
 /// The kinds of windows. Each has its buffer, whose filetype users may know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

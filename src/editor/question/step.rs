@@ -103,8 +103,8 @@ pub(super) fn unwatch() -> mlua::Result<()> {
     Ok(())
 }
 
-/// Moves the window off the cursor's line.
-fn give_way() -> mlua::Result<()> {
+/// Moves the window off the cursor's line and the hunk there.
+pub(crate) fn give_way() -> mlua::Result<()> {
     let Some((rect, _)) = with(|window| window.placed.clone()) else {
         return Ok(());
     };

@@ -180,3 +180,28 @@ fn nothing_is_previewed_if_switched_off() {
     assert!(!nvim.screen().has("proposed"));
     nvim.quit();
 }
+
+#[test]
+fn the_question_does_not_cover_the_hunk_at_the_cursor() {
+    let lines: String = (0..40).map(|n| format!("line {n}\n")).collect();
+    let change = lines.replace("line 4\n", "LINE 4\nLINE 5\n");
+    let change = change
+        .replace("line 20\n", "LINE 20\n")
+        .replace("line 39\n", "LINE 39\n");
+    let script = Script::new()
+        .step(json!({ "say": "Some words.\n\n".repeat(9) }))
+        .step(permission("t", &[diff("b.txt", Some(&lines), &change)]))
+        .step(json!({ "await": "t" }));
+    let project = Project::new().size(80, 24).file("b.txt", &lines);
+    let nvim = asked_in(project, script);
+    wait_asked(&nvim);
+    let proposed = "return #require('acp').review.hunks()";
+    nvim.wait("the proposals", || nvim.lua(proposed, ()) == 3);
+    nvim.cmd("wincmd t");
+    for text in ["LINE 5", "LINE 20", "LINE 39", "LINE 5"] {
+        nvim.keys(":Acp next<CR>");
+        nvim.wait_text(text);
+        nvim.wait_text("Always reject");
+    }
+    nvim.quit();
+}
