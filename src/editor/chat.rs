@@ -275,14 +275,15 @@ pub(super) fn go_to_end(win: i32, buf: i32) -> mlua::Result<()> {
     api("nvim_win_set_cursor", (win, end))
 }
 
-/// Shows the end again in the windows that follow it. Of a window that gets narrower and is not
-/// current, Neovim keeps the first line.
+/// Shows the end again in the windows that follow it. Of a window that gets narrower or higher and is
+/// not current, Neovim may keep the first line.
 pub fn keep_ends() -> mlua::Result<()> {
     let here = window::here()?;
     for (_, chat) in all() {
         let buf = chat.transcript;
         for win in following(buf)?.into_iter().filter(|win| *win != here) {
             go_to_end(win, buf)?;
+            fill(win, buf)?;
         }
     }
     Ok(())

@@ -72,3 +72,30 @@ fn a_proposal_is_decided_in_the_list_and_applied_once_it_is_written() {
     nvim.wait_text("Nothing to review.");
     nvim.quit();
 }
+
+#[test]
+fn the_transcript_fills_its_window_again_after_the_list_is_closed() {
+    let lines: String = (0..40).map(|n| format!("line {n}\n")).collect();
+    let change = lines.replace("line 20\n", "LINE 20\n");
+    let yes = json!({ "optionId": "yes", "name": "Allow", "kind": "allow_once" });
+    let mut asks = permission("t", &[diff("b.txt", Some(&lines), &change)]);
+    asks["options"] = json!([yes]);
+    let script = Script::new()
+        .step(json!({ "say": "Some words. ".repeat(30) }))
+        .step(asks)
+        .step(json!({ "await": "t" }));
+    let nvim = asked_in(Project::new().size(80, 24).file("b.txt", &lines), script);
+    wait_asked(&nvim);
+    let proposed = "return #require('acp').review.hunks()";
+    nvim.wait("the proposal", || nvim.lua(proposed, ()) == 1);
+    nvim.cmd("wincmd t");
+    nvim.keys(":Acp next<CR>zz");
+    nvim.wait_text("LINE 20");
+    nvim.wait_text("Some words.");
+    nvim.keys(":Acp review<CR>");
+    nvim.wait_text("1 proposed");
+    nvim.keys("q");
+    nvim.wait("the list to go", || !nvim.screen().has("1 proposed"));
+    nvim.wait_text("Some words.");
+    nvim.quit();
+}
