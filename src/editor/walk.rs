@@ -345,31 +345,32 @@ pub fn drawn(buf: i32) -> mlua::Result<()> {
     reveal(row, lines.saturating_sub(1))
 }
 
-/// Scrolls the virtual lines above the cursor's row, or below the last row, into view.
+/// Scrolls the hunk at the cursor's row into view, with its virtual lines; as much of it as fits.
 fn reveal(row: usize, last: usize) -> mlua::Result<()> {
-    let only = nvim::table([
-        ("start_row", nvim::value(row)),
-        ("end_row", nvim::value(row)),
-    ])?;
-    let above = virtual_lines(only)?;
+    let win = window::here()?;
+    let line = |row: usize| i64::try_from(row + 1).unwrap_or(i64::MAX);
+    let hunk = super::review::hunk_at(window::buf_of(win)?, row);
+    let end = hunk.map_or(row, |(_, end)| end.clamp(row, last));
+    let below = window::virtual_above(win, line(end + 1))?;
+    let rows = window::rows_of(win, row, end + 1)? + below;
+    for scroll in ["zz", "zt"] {
+        let first: i64 = nvim::vim_fn("winline", ())?;
+        if first - 1 + rows <= window::text_height(win)? {
+            break;
+        }
+        api::<()>("nvim_command", format!("normal! {scroll}"))?;
+    }
+    let above = window::virtual_above(win, line(row))?;
     let view: Table = nvim::vim_fn("winsaveview", ())?;
     let top: usize = view.get("topline")?;
-    let shown: usize = view.get("topfill")?;
-    if top == row + 1 && shown < above {
-        let view = nvim::table([("topfill", nvim::value(above))])?;
-        nvim::vim_fn::<()>("winrestview", view)?;
-    }
-    let to_the_end = nvim::table([("start_row", nvim::value(row))])?;
-    match row == last && virtual_lines(to_the_end)? > above {
-        true => api("nvim_command", "normal! zb"),
+    let shown: i64 = view.get("topfill")?;
+    match top == row + 1 && shown < above {
+        true => {
+            let view = nvim::table([("topfill", nvim::value(above))])?;
+            nvim::vim_fn("winrestview", view)
+        }
         false => Ok(()),
     }
-}
-
-/// Returns the number of virtual lines among these rows of the current window.
-fn virtual_lines(rows: Table) -> mlua::Result<usize> {
-    let height: Table = api("nvim_win_text_height", (0, rows))?;
-    height.get("fill")
 }
 
 /// Goes from a chat's window to the ordinary one that was left last, opening one if need be.

@@ -105,6 +105,24 @@ pub fn rows_of(win: i32, from: usize, to: usize) -> mlua::Result<i64> {
     size.get("all")
 }
 
+/// Returns the number of virtual lines above a line, 1-based; below the last line for the one after it.
+pub fn virtual_above(win: i32, line: i64) -> mlua::Result<i64> {
+    let lines: i64 = api("nvim_buf_line_count", buf_of(win)?)?;
+    let fill = |rows: Table| -> mlua::Result<i64> {
+        let size: Table = api("nvim_win_text_height", (win, rows))?;
+        size.get("fill")
+    };
+    let row = nvim::value(line.min(lines) - 1);
+    let above = fill(nvim::table([
+        ("start_row", row.clone()),
+        ("end_row", row.clone()),
+    ])?)?;
+    match line > lines {
+        true => Ok(fill(nvim::table([("start_row", row)])?)? - above),
+        false => Ok(above),
+    }
+}
+
 /// Returns the lines of the command line.
 pub fn command_lines() -> mlua::Result<i64> {
     nvim::vim()?.get::<Table>("o")?.get("cmdheight")

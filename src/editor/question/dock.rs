@@ -85,14 +85,17 @@ impl Dock {
             true => with(|window| window.home),
             false => Some(window::here()?),
         };
-        let mut blocked = Vec::new();
+        let mut at_cursor = Vec::new();
         if let Some(from) = from
             && window::is_valid(from)?
         {
-            blocked.extend(cursor_line(from)?);
+            at_cursor = cursor_areas(from)?;
         }
+        let mut at_cursor = at_cursor.into_iter();
+        let mut blocked: Vec<Area> = at_cursor.next().into_iter().collect();
         // The user's prompts that wait; the plan is the agent's.
         blocked.extend(queue()?.map(area_of).transpose()?);
+        blocked.extend(at_cursor);
         let whole = Area {
             rows: 0..lowest,
             columns: left..right,
@@ -173,14 +176,14 @@ impl Dock {
     }
 }
 
-/// Returns whether a window at this place covers the cursor's line.
+/// Returns whether a window at this place covers the cursor's line or the hunk there.
 pub(super) fn covers_cursor(rect: Rect) -> mlua::Result<bool> {
     let taken = Area {
         rows: rect.row..rect.row + rect.height + 2,
         columns: rect.column..rect.column + rect.width + 2,
     };
-    let line = cursor_line(window::here()?)?;
-    Ok(line.is_some_and(|line| line.meets(&taken)))
+    let areas = cursor_areas(window::here()?)?;
+    Ok(areas.iter().any(|area| area.meets(&taken)))
 }
 
 /// Returns the first row below all windows: of the status line and the command line.
@@ -246,57 +249,40 @@ fn position(win: i32) -> mlua::Result<(i64, i64)> {
     }
 }
 
-/// Returns the area of the line with a window's cursor, with the hunk that it is in; of what takes
-/// more than half of the window, less: only the line, or only the cursor's row.
-fn cursor_line(win: i32) -> mlua::Result<Option<Area>> {
+/// Returns the area of the line with a window's cursor, or of one that takes more than half of the
+/// window, of the cursor's row; then the area of the hunk there.
+fn cursor_areas(win: i32) -> mlua::Result<Vec<Area>> {
     let whole = area_of(win)?;
     scrolled(win)?;
     let (line, column) = window::cursor(win)?;
     let Some(here) = row_of(win, line, column + 1)? else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let span = |first: i64, last: i64| -> mlua::Result<Range<i64>> {
         let start = row_of(win, first, 1)?.unwrap_or(whole.rows.start);
         let end = row_of(win, last, end_of(win, last)?)?.unwrap_or(whole.rows.end - 1);
         Ok(start.min(here)..end.max(here) + 1)
     };
-    let is_low =
-        |rows: &Range<i64>| (rows.end - rows.start) * 2 <= whole.rows.end - whole.rows.start;
     let mut rows = span(line, line)?;
-    if !is_low(&rows) {
+    if (rows.end - rows.start) * 2 > whole.rows.end - whole.rows.start {
         rows = here..here + 1;
     }
+    let mut areas = vec![rows];
     let buf = window::buf_of(win)?;
     let lines: i64 = api("nvim_buf_line_count", buf)?;
     if let Some((first, last)) = review::hunk_at(buf, usize::try_from(line - 1).unwrap_or(0)) {
         let line_of = |row: usize| i64::try_from(row).map_or(lines, |row| lines.min(row + 1));
         let (first, last) = (line_of(first), line_of(last));
         let mut hunk = span(first, last)?;
-        hunk.start = (hunk.start - virtual_above(win, first)?).max(whole.rows.start);
-        hunk.end = (hunk.end + virtual_above(win, last + 1)?).min(whole.rows.end);
-        if is_low(&hunk) {
-            rows = hunk;
-        }
+        hunk.start = (hunk.start - window::virtual_above(win, first)?).max(whole.rows.start);
+        hunk.end = (hunk.end + window::virtual_above(win, last + 1)?).min(whole.rows.end);
+        areas.push(hunk);
     }
-    Ok(Some(Area {
+    let area = |rows| Area {
         rows,
-        columns: whole.columns,
-    }))
-}
-
-/// Returns the number of virtual lines above a line; above the one after the last, those below that.
-fn virtual_above(win: i32, line: i64) -> mlua::Result<i64> {
-    let lines: i64 = api("nvim_buf_line_count", window::buf_of(win)?)?;
-    let fill = |rows: &[(&str, i64)]| -> mlua::Result<i64> {
-        let rows = rows.iter().map(|(name, row)| (*name, nvim::value(*row)));
-        let rows = nvim::lua().create_table_from(rows)?;
-        let size: mlua::Table = api("nvim_win_text_height", (win, rows))?;
-        size.get("fill")
+        columns: whole.columns.clone(),
     };
-    match line > lines {
-        true => Ok(fill(&[("start_row", lines - 1)])? - virtual_above(win, lines)?),
-        false => fill(&[("start_row", line - 1), ("end_row", line - 1)]),
-    }
+    Ok(areas.into_iter().map(area).collect())
 }
 
 /// Lets a window scroll to where its cursor has moved.

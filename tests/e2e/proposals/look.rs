@@ -184,7 +184,7 @@ fn nothing_is_previewed_if_switched_off() {
 #[test]
 fn the_question_does_not_cover_the_hunk_at_the_cursor() {
     let lines: String = (0..40).map(|n| format!("line {n}\n")).collect();
-    let change = lines.replace("line 4\n", "LINE 4\nLINE 5\n");
+    let change = lines.replace("line 4\n", "LINE 4\nLINE 5\nLINE 6\nLINE 7\n");
     let change = change
         .replace("line 20\n", "LINE 20\n")
         .replace("line 39\n", "LINE 39\n");
@@ -198,7 +198,7 @@ fn the_question_does_not_cover_the_hunk_at_the_cursor() {
     let proposed = "return #require('acp').review.hunks()";
     nvim.wait("the proposals", || nvim.lua(proposed, ()) == 3);
     nvim.cmd("wincmd t");
-    for text in ["LINE 5", "LINE 20", "LINE 39", "LINE 5"] {
+    for text in ["LINE 7", "LINE 20", "LINE 39", "LINE 7"] {
         nvim.keys(":Acp next<CR>");
         nvim.wait_text(text);
         nvim.wait_text("Always reject");

@@ -209,6 +209,25 @@ fn the_removed_lines_of_a_hunk_are_in_view_after_a_jump_to_it() {
 }
 
 #[test]
+fn a_hunk_is_in_view_as_a_whole_after_a_jump_to_it() {
+    let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let old = |n: usize| format!("line {n}\nline {}\n", n + 1);
+    let new = [1, 11, 31].iter().fold(lines.clone(), |text, n| {
+        text.replace(&old(*n), &old(*n).replace("line", "LINE"))
+    });
+    let nvim = alone("set nomore", &lines, &new);
+    // Both begin in the last row of the window or close to it.
+    for (keys, text) in [
+        ("gg:Acp next<CR>", "LINE 12"),
+        ("20Gzt:Acp next<CR>", "LINE 32"),
+    ] {
+        nvim.keys(keys);
+        nvim.wait_text(text);
+    }
+    nvim.quit();
+}
+
+#[test]
 fn the_removed_lines_of_a_hunk_are_in_view_after_a_jump_to_it_opens_its_file() {
     let lines: String = (1..=60).map(|n| format!("line {n}\n")).collect();
     let gone = "gone\n".repeat(4);
