@@ -1242,6 +1242,18 @@ fn a_file_that_became_binary_and_cannot_be_read_has_its_text_back_after_a_reject
     ]);
 }
 
+#[test]
+fn what_a_reject_reads_over_the_agents_own_lines_is_listed() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Write(0, vec![(0, 1, 1)]),
+        Step::Whole(0, "bytes"),
+        Step::Shell(0, vec![(2, 1, 1)]),
+        Step::User("reject turn"),
+        Step::Whole(0, "bytes"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

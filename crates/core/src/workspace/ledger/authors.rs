@@ -55,7 +55,15 @@ impl Review {
     /// Attributes the difference between two texts, of which the second was read as accepted, to the
     /// agent, and later changes to others.
     pub fn was_agents(&mut self, before: &Text, taken: &Text) {
-        let own = merge(before, &self.alone.text, taken);
+        let own = match *taken == self.track.current {
+            true => agents_text(&self.alone.text, before, taken),
+            // The agent may have changed the lines again, so its own stay.
+            false => {
+                let mut own = self.alone.text.clone();
+                own.apply_all(&merge(before, &own, taken).edits);
+                own
+            }
+        };
         // Changes pending in the first are not accepted. If the agent is back at the first, its base is
         // that of the second.
         let is_now = *before == self.track.current;
@@ -71,7 +79,7 @@ impl Review {
                 .map(|conflict| without_agents(&base, conflict));
             let mixed: Vec<LineEdit> = mixed.collect();
             base.apply_all(&mixed);
-            self.alone.text.apply_all(&own.edits);
+            self.alone.text = own;
             return self.rebase(base);
         }
         // Others have changed the agent's lines since.
@@ -265,6 +273,22 @@ mod tests {
         check_base("a b", "a X b", "a X u b", "a Y u b", "a b");
         check_base("a b", "a X Y b", "a X u Y b", "a Z u b", "a b");
         check_base("a u b", "a X b", "a u X b", "a Y b", "a u b");
+    }
+
+    #[test]
+    fn what_was_read_in_the_place_of_the_agents_own_lines_is_the_agents() {
+        let check = |before: &str, taken: &str, after: &str, base: &str| {
+            let mut review = Review::new(text("a b c"));
+            review.agent_wrote(text("X b c"));
+            review.user_wrote(text(before));
+            review.others_left(&text(taken));
+            review.was_agents(&text(before), &text(taken));
+            review.agent_wrote(text(after));
+            assert_eq!(review.base(), &text(base));
+        };
+        check("X b c", "Y", "Z", "a b c");
+        check("X u b c", "Y c", "Z c", "a u b c");
+        check("X u v b c", "Y u W b c", "Z", "a u v b c");
     }
 
     #[test]
