@@ -1254,6 +1254,18 @@ fn what_a_reject_reads_over_the_agents_own_lines_is_listed() {
     ]);
 }
 
+#[test]
+fn a_reject_of_all_leaves_no_conflict_over_an_empty_file() {
+    check(&[
+        Step::Write(0, vec![]),
+        call_begins(),
+        Step::Whole(0, "delete"),
+        Step::Write(0, vec![(0, 1, 1)]),
+        Step::Buffer(0, "open"),
+        Step::User("accept row"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -341,6 +341,11 @@ impl Workspace {
             }
         }
         self.reviews.touch(path);
+        let review = self.reviews.get(path);
+        if is_reject && review.is_some_and(|review| review.now.is_missing() && review.is_empty()) {
+            // Conflicts may be left.
+            self.review_next(ReviewAction::Reject, path, Which::All, fx);
+        }
         Next::Done
     }
 
