@@ -1266,6 +1266,32 @@ fn a_reject_of_all_leaves_no_conflict_over_an_empty_file() {
     ]);
 }
 
+#[test]
+fn what_a_buffer_reads_of_a_reported_change_is_listed_if_the_next_report_comes_first() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Write(0, vec![]),
+        Step::Look,
+        Step::Tell,
+        Step::Buffer(0, "open"),
+        Step::Shell(0, vec![(0, 0, 1)]),
+    ]);
+}
+
+#[test]
+fn what_a_buffer_reads_of_a_reported_change_is_listed_if_the_file_is_deleted_then() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Look,
+        Step::Write(0, vec![]),
+        Step::Tell,
+        Step::Buffer(0, "open"),
+        Step::Whole(0, "delete"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -147,13 +147,15 @@ impl Changes {
 
 impl Workspace {
     /// Records a state that was read from disk before its change was reported, unless Neovim has
-    /// saved it; returns whether it is recorded. The reported and queued changes led to it.
+    /// saved it; returns whether it is recorded. The reported and queued changes led to it, also the one
+    /// that ends there: another report may come before that is applied.
     pub(crate) fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
         let stamp = state.stamp;
         let is_new = self.changes.note_read(real, state, how);
         let names = self.names_of(real);
         for (change, by) in told_in(&self.fileops, &names).filter(|_| is_new) {
-            if is_later(stamp, change.after.stamp) {
+            let told = change.after.stamp;
+            if is_later(stamp, told) || stamp.is_some() && stamp == told {
                 self.changes.unreported.told(change, by);
             }
         }

@@ -67,6 +67,16 @@ impl Version {
         self.state.stamp.is_some() && self.state.stamp == state.stamp
     }
 
+    /// Adds a report of an agent's change that led to this version, unless it has that.
+    fn tell(&mut self, change: FileChange) -> bool {
+        let mut told = self.told.iter();
+        let is_new = !told.any(|told| is_one(&told.after, &change.after));
+        if is_new {
+            add(&mut self.told, change);
+        }
+        is_new
+    }
+
     /// Returns the agent's part of what led to this version: all that did, or the changes that were
     /// reported. The mode is that of the report's beginning.
     fn agents_part(&self, begin: &FileState) -> Option<FileChange> {
@@ -178,12 +188,9 @@ impl Unreported {
 
     /// Notes a cut report of an agent's change: a version that was read later contains the change.
     pub fn told(&mut self, change: &FileChange, by: SessionKey) {
-        let Some(next) = self.next_read(&change.path) else {
-            return;
-        };
-        let is_same = |told: &FileChange| is_one(&told.after, &change.after);
-        if !next.told.iter().any(is_same) {
-            add(&mut next.told, change.clone());
+        if let Some(next) = self.next_read(&change.path)
+            && next.tell(change.clone())
+        {
             next.by = Some(by);
         }
     }
@@ -254,7 +261,7 @@ impl Unreported {
                     before: from.clone(),
                     after: state.clone(),
                 };
-                add(&mut version.told, part);
+                version.tell(part);
             }
             cut.by = cut.by.or(version.by);
             if version.how == How::Read
