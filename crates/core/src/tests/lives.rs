@@ -1292,6 +1292,24 @@ fn what_a_buffer_reads_of_a_reported_change_is_listed_if_the_file_is_deleted_the
     ]);
 }
 
+#[test]
+fn a_save_before_a_reported_change_is_the_users_when_a_write_comes_first() {
+    check_linked(&[
+        Step::Write(0, vec![(0, 0, 0)]),
+        Step::Propose(0, vec![(0, 0, 0)]),
+        Step::Read(0, None, None),
+        Step::Foreign(0, 0),
+        Step::User("yes"),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 4, 0, 1),
+        Step::Check,
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Foreign(0, 0),
+        Step::Shell(0, vec![(5, 2, 0)]),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

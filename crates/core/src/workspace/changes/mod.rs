@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
 use crate::spine::effect::{HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, Overwritten, Stamp, is_later};
+use crate::spine::event::{DiskFile, Overwritten, Stamp, is_later};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::{CheckpointTaken, Edited};
@@ -24,7 +24,6 @@ use crate::text::Text;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
 use crate::workspace::fileops::{FileOps, Intent, Kind};
-use crate::workspace::reviews::FileReview;
 pub(crate) use merge::DiskMerge;
 pub use merge::known_on_disk;
 pub(crate) use reapply::{Reapplied, Reapply};
@@ -432,34 +431,34 @@ impl Workspace {
         let names = self.names_of(real);
         let active = self.fileops.active(&names);
         let told = active.into_iter().chain(self.fileops.waiting(&names));
-        let told = told.filter_map(|op| match &op.intent {
-            Intent::TakeIn(change) => Some((change.saved(), change.as_told()?, change.by)),
-            _ => None,
-        });
-        let told: Vec<_> = told.collect();
+        let mut news = Vec::new();
+        for op in told {
+            if let Intent::TakeIn(change) = &op.intent
+                && let Some(disk) = change.as_told()
+            {
+                let save = change.saved().map(|(text, stamp)| (stamp, text, None));
+                let text = disk.content.map(|content| content.text);
+                news.extend(save);
+                news.extend(text.map(|text| (disk.stamp, text, Some(change.by))));
+            }
+        }
+        let saves = self.changes.unreported.saves(real);
+        news.extend(saves.filter_map(|save| Some((save.stamp, save.text()?, None))));
+        news.sort_by_key(|(stamp, ..)| stamp.map(|stamp| stamp.modified));
         let Some(review) = self.reviews.get_mut(name) else {
             return;
         };
         let known = review.now.stamp;
-        // It has a text that a buffer had in the meantime, and what followed that.
-        let is_news = |review: &FileReview, text: &Text, stamp| {
-            let is_known = review.ledger.remembers(text) || !is_later(stamp, known);
-            !is_known && !is_later(stamp, over)
-        };
-        for (save, disk, by) in told {
-            if let Some((text, stamp)) = save
-                && is_news(review, &text, stamp)
-            {
-                review.user_wrote(text);
-            }
-            let Some(DiskText { text, .. }) = disk.content else {
+        for (stamp, text, author) in news {
+            // It has a text that a buffer had in the meantime, and what followed that.
+            let is_known = review.ledger.remembers(&text) || !is_later(stamp, known);
+            if is_known || is_later(stamp, over) {
                 continue;
-            };
-            if is_news(review, &text, disk.stamp) {
-                match by {
-                    Some(_) => review.agent_wrote(text),
-                    None => review.others_wrote(text),
-                }
+            }
+            match author {
+                None => review.user_wrote(text),
+                Some(Some(_)) => review.agent_wrote(text),
+                Some(None) => review.others_wrote(text),
             }
         }
     }

@@ -132,11 +132,19 @@ impl Unreported {
         }
     }
 
+    /// Returns the versions of a file that Neovim has saved.
+    pub fn saves(&self, real: &Path) -> impl Iterator<Item = &FileState> {
+        let versions = self.files.get(real).into_iter().flatten();
+        let saved = versions.filter(|version| version.how == How::Saved);
+        saved.map(|version| &version.state)
+    }
+
     /// Returns whether this state of a file is one that Neovim has saved.
     pub fn is_saved(&self, real: &Path, state: &FileState) -> bool {
-        let versions = self.files.get(real).into_iter().flatten();
-        let mut saved = versions.filter(|version| version.how == How::Saved);
-        saved.any(|version| version.is(state) || version.state.text() == state.text())
+        let is_this = |saved: &FileState| {
+            saved.stamp.is_some() && saved.stamp == state.stamp || saved.text() == state.text()
+        };
+        self.saves(real).any(is_this)
     }
 
     /// Notes that a checkpoint of a project is asked for, which has all versions so far.
