@@ -1310,6 +1310,18 @@ fn a_save_before_a_reported_change_is_the_users_when_a_write_comes_first() {
     ]);
 }
 
+#[test]
+fn a_buffer_that_is_loaded_during_a_write_has_its_text_after_the_session_is_closed() {
+    check(&[
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Disk(0),
+        Step::User("prompt"),
+        Step::Buffer(0, "open"),
+        Step::User("close"),
+        Step::User("open"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

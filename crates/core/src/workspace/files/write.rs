@@ -88,13 +88,14 @@ impl Write {
 
     /// Plans to merge the agent's text into the file's buffer, else into the disk.
     pub(crate) fn plan(&self, mut now: FileNow) -> Plan {
-        if self.is_taken_back {
+        let is_done = self.replaced.is_some();
+        if self.is_taken_back && !is_done {
             return Plan::Done(Landing::Plain);
         }
         let Some(disk) = now.disk.take() else {
             return Plan::Again;
         };
-        if let Err(error) = now.check_root(self.session, &disk.real) {
+        if !is_done && let Err(error) = now.check_root(self.session, &disk.real) {
             return Plan::Done(Landing::Refused(error));
         }
         match now.document {
