@@ -1322,6 +1322,22 @@ fn a_buffer_that_is_loaded_during_a_write_has_its_text_after_the_session_is_clos
     ]);
 }
 
+#[test]
+fn a_line_of_the_user_in_a_hunk_that_a_command_takes_away_is_kept_when_a_decision_reads_first() {
+    check(&[
+        Step::Write(0, vec![(1, 2, 0)]),
+        call_begins(),
+        Step::Shell(0, vec![]),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 1, 1, 2),
+        Step::Type(0, 6, 2, 1),
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![(0, 1, 0)]),
+        Step::User("accept"),
+        Step::Shell(0, vec![]),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::history::Cause;
+use super::history::{Cause, Mark};
 use super::{Review, diff};
 use crate::text::diff::{Conflict, changes, merge, slid};
 use crate::text::{LineEdit, Text};
@@ -67,8 +67,13 @@ impl Review {
         // Changes pending in the first are not accepted. If the agent is back at the first, its base is
         // that of the second.
         let is_now = *before == self.track.current;
-        let known = self.base_of(before).filter(|_| !is_now);
-        let before = &known.unwrap_or(before).clone();
+        let mark = Mark::of(before);
+        let known = (self.history.base(before, mark)).zip(self.history.alone(before, mark));
+        let known = known.filter(|_| !is_now).map(|(base, alone)| {
+            let others = base_with_others(base, &alone.text, before, taken);
+            others.unwrap_or_else(|| base.clone())
+        });
+        let before = &known.unwrap_or_else(|| before.clone());
         let back = merge(taken, &self.track.base, before);
         if back.conflicts.is_empty() || !self.hunks.is_empty() {
             let mut base = self.track.base.clone();
