@@ -1338,6 +1338,16 @@ fn a_line_of_the_user_in_a_hunk_that_a_command_takes_away_is_kept_when_a_decisio
     ]);
 }
 
+#[test]
+fn a_file_that_an_agent_deletes_and_writes_again_is_restored_over_its_bytes() {
+    check(&[
+        call_begins(),
+        Step::Whole(0, "delete"),
+        Step::Write(0, vec![]),
+        Step::Whole(0, "bytes"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -64,7 +64,13 @@ impl Workspace {
         }
         if let Some(session) = by {
             let base = before.clone().unwrap_or_default();
-            let origin = change.before.clone();
+            let now = self.reviews.get(&path).map(|review| &review.now);
+            // A later state is this client's: it has written or restored the file since.
+            let now = now.filter(|now| match now.stamp {
+                Some(_) if change.before.is_missing() => true,
+                stamp => is_later(stamp, change.before.stamp),
+            });
+            let origin = now.unwrap_or(&change.before).clone();
             self.reviews
                 .begin(&path, &change.path, session, &base, origin);
             if let Some(after) = &after {
