@@ -1348,6 +1348,19 @@ fn a_file_that_an_agent_deletes_and_writes_again_is_restored_over_its_bytes() {
     ]);
 }
 
+#[test]
+fn a_format_that_a_wiped_buffer_had_is_announced() {
+    check(&[
+        call_begins(),
+        Step::Write(0, vec![]),
+        Step::Whole(0, "crlf"),
+        Step::Buffer(0, "open"),
+        Step::Broken(0, true),
+        Step::Buffer(0, "wipe"),
+        Step::Shell(0, vec![]),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -258,6 +258,7 @@ impl Workspace {
                     let is_new = stamp.is_some() && known.is_none() || is_later(stamp, known);
                     if is_new && review.now.is_text() {
                         review.has_version(FileState { stamp, ..saved });
+                        self.reviews.touch(&document.path);
                     }
                 }
             }
