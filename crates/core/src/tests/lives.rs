@@ -1361,6 +1361,19 @@ fn a_format_that_a_wiped_buffer_had_is_announced() {
     ]);
 }
 
+#[test]
+fn what_the_agent_writes_while_a_reject_reads_the_file_into_its_buffer_is_listed() {
+    check(&[
+        Step::Write(0, vec![(0, 0, 1)]),
+        call_begins(),
+        Step::Foreign(0, 0),
+        Step::User("reject"),
+        Step::Disk(0),
+        Step::Buffer(0, "open"),
+        Step::Shell(0, vec![(2, 0, 1)]),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

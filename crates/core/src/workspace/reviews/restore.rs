@@ -359,10 +359,12 @@ impl Workspace {
         fx: &mut Effects,
     ) -> Next {
         let (buf, is_gone) = (merge.buf, merge.disk.content.is_none());
+        let landed = merge.lands();
         let review = self.reviews.get(path);
         // What another program has written since was not rejected.
         let is_reject = is_reject && review.is_none_or(|review| review.is_as_left(&merge.disk));
         let is_done = self.disk_is_merged(merge, done, fx);
+        self.disk_has_landed(landed, fx);
         self.reviews.touch(path);
         if !is_done {
             return Next::Again;
@@ -387,8 +389,8 @@ pub(crate) fn plan_rest(now: FileNow) -> Plan {
 }
 
 /// Plans to merge the disk content into the buffer.
-pub(crate) fn plan_reread(now: FileNow) -> Plan {
-    let (Some((buf, document)), Some(disk)) = (now.document, now.disk) else {
+pub(crate) fn plan_reread(mut now: FileNow) -> Plan {
+    let (Some((buf, document)), Some(disk)) = (now.document, now.disk.take()) else {
         return Plan::Done(Landing::Plain);
     };
     let Ok(theirs) = known_on_disk(document, &disk) else {
@@ -402,15 +404,16 @@ pub(crate) fn plan_reread(now: FileNow) -> Plan {
     });
     let base = document.saved.as_ref().unwrap_or(&document.text).clone();
     let is_as_left = now.review.is_none_or(|review| review.is_as_left(&disk));
+    let by = now.writer(&disk).filter(|_| !is_as_left);
     let (merge, edit) = match beside {
         Some(ledger) => DiskMerge::plan_beside(buf, document, disk, theirs, ledger.base()),
-        None => DiskMerge::plan(buf, document, disk, (base, theirs), None),
+        None => DiskMerge::plan(buf, document, disk, (base, theirs), by),
     };
     Plan::Edit {
         edit,
         author: match is_as_left {
             true => Author::Decision,
-            false => Author::Others,
+            false => Author::on_disk(by),
         },
         opens: None,
         landing: Landing::Reread(Box::new(merge)),
