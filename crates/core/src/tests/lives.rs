@@ -1374,6 +1374,20 @@ fn what_the_agent_writes_while_a_reject_reads_the_file_into_its_buffer_is_listed
     ]);
 }
 
+#[test]
+fn what_was_reported_before_the_read_of_a_binary_file_is_announced() {
+    check(&[
+        call_begins(),
+        Step::Shell(0, vec![(3, 1, 0), (6, 1, 1)]),
+        Step::Check,
+        Step::Whole(0, "bytes"),
+        Step::Buffer(0, "open"),
+        Step::Buffer(0, "wipe"),
+        Step::Tell,
+        Step::User("undo turn"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

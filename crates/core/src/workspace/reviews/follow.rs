@@ -293,7 +293,11 @@ impl Workspace {
             return true;
         };
         let now = match disk.content {
-            Some(content) if content.text.has_nul() && !is_known => return false,
+            Some(content) if content.text.has_nul() && !is_known => {
+                // It may have what was reported before.
+                self.reviews.touch(path);
+                return false;
+            }
             Some(content) => FileState::of_text(content.text, content.format),
             None => FileState::missing(),
         };
