@@ -64,16 +64,7 @@ impl Review {
                 own
             }
         };
-        // Changes pending in the first are not accepted. If the agent is back at the first, its base is
-        // that of the second.
-        let is_now = *before == self.track.current;
-        let mark = Mark::of(before);
-        let known = (self.history.base(before, mark)).zip(self.history.alone(before, mark));
-        let known = known.filter(|_| !is_now).map(|(base, alone)| {
-            let others = base_with_others(base, &alone.text, before, taken);
-            others.unwrap_or_else(|| base.clone())
-        });
-        let before = &known.unwrap_or_else(|| before.clone());
+        let before = &self.accepted_before(before, taken);
         let back = merge(taken, &self.track.base, before);
         if back.conflicts.is_empty() || !self.hunks.is_empty() {
             let mut base = self.track.base.clone();
@@ -93,6 +84,22 @@ impl Review {
         review.user_wrote(self.track.current.clone());
         self.alone = review.alone;
         self.rebase(review.track.base);
+    }
+
+    /// Returns what was accepted of a text that the agent has changed to the second one, which is the
+    /// whole of it if it is not remembered. If the agent is back at the first, its base is that of the
+    /// second.
+    fn accepted_before(&self, before: &Text, taken: &Text) -> Text {
+        match self.history.version(before, Mark::of(before)) {
+            Some(known) if *before != self.track.current => {
+                let base = &known.track.base;
+                let alone = Some(&known.alone).filter(|alone| alone.is_complete());
+                let others =
+                    alone.and_then(|alone| base_with_others(base, &alone.text, before, taken));
+                others.unwrap_or_else(|| base.clone())
+            }
+            _ => before.clone(),
+        }
     }
 
     /// Records that lines of the agent are back in the text, which was the first and is the second.

@@ -244,12 +244,6 @@ impl History {
         alone.filter(|alone| alone.is_complete())
     }
 
-    /// Returns the accepted text for this content, if it is remembered.
-    pub fn base(&self, content: &Text, mark: Mark) -> Option<&Text> {
-        let at = self.position(content, mark)?;
-        self.entries.get(at).map(|entry| &entry.state.track.base)
-    }
-
     /// Accepts the same hunks in every remembered state, so that undoing something else does not
     /// ask for the same decision again.
     pub fn accept(&mut self, accepted: &[Accepted]) {

@@ -156,11 +156,6 @@ impl Review {
         self.history.alone(content, Mark::of(content)).is_some()
     }
 
-    /// Returns the accepted text that belonged to a content, if that is remembered.
-    pub fn base_of(&self, content: &Text) -> Option<&Text> {
-        self.history.base(content, Mark::of(content))
-    }
-
     /// Takes back the agent's own version that belonged to the present content, if that is
     /// remembered.
     fn recall_alone(&mut self) {
