@@ -88,14 +88,16 @@ impl Write {
 
     /// Plans to merge the agent's text into the file's buffer, else into the disk.
     pub(crate) fn plan(&self, mut now: FileNow) -> Plan {
-        let is_done = self.replaced.is_some();
-        if self.is_taken_back && !is_done {
+        if self.is_taken_back {
             return Plan::Done(Landing::Plain);
         }
         let Some(disk) = now.disk.take() else {
             return Plan::Again;
         };
-        if !is_done && let Err(error) = now.check_root(self.session, &disk.real) {
+        // What has replaced the file already goes to its buffer, also of a closed session.
+        if self.replaced.is_none()
+            && let Err(error) = now.check_root(self.session, &disk.real)
+        {
             return Plan::Done(Landing::Refused(error));
         }
         match now.document {
