@@ -3,8 +3,8 @@
 use super::*;
 use acp_core::event::AgentEvent;
 
-/// Keeps a shell running; it handles signals every 50 ms.
-const FOR_EVER: &str = "while :; do sleep 0.05; done";
+/// Keeps a shell running. It handles a signal at once that ends its `sleep`, too.
+const FOR_EVER: &str = "while :; do sleep 1; done";
 
 /// Leaves an agent all the time it needs for its last step, however slow the machine is.
 fn no_signal(config: &mut HostConfig) {
@@ -76,7 +76,7 @@ fn the_whole_group_ends_with_the_agent() {
     // The launcher exits with its input; the child lives on and ignores SIGTERM.
     check(
         no_signal,
-        "(trap '' TERM; while :; do sleep 0.05; done) <&- >&- 2>&- & echo $!; echo ready; cat",
+        &format!("(trap '' TERM; {FOR_EVER}) <&- >&- 2>&- & echo $!; echo ready; cat"),
         "exit code 0",
     );
 }

@@ -132,7 +132,8 @@ fn signal(name: &str) -> TerminalExit {
     TerminalExit { code, signal }
 }
 
-const FOR_EVER: &str = "while :; do sleep 0.05; done";
+/// Keeps a shell running. It handles a signal at once that ends its `sleep`, too.
+const FOR_EVER: &str = "while :; do sleep 1; done";
 
 /// For a command that the first of two signals ends: a shell that starts a process blocks signals,
 /// and of a blocked one and the next, the system may take the next.

@@ -1,5 +1,8 @@
 //! Large output and many commands: everything arrives, and memory stays bounded.
 
+use std::fs::File;
+use std::io::Write;
+
 use super::*;
 use acp_core::terminals::TerminalEvent;
 
@@ -73,10 +76,20 @@ fn two_hundred_commands_run_at_once() {
     }
     const COMMANDS: u32 = 200;
     let run = Run::new();
+    // Each command waits for a line of its own in this pipe. It costs no time until then, which other
+    // tests need.
+    let path = run.path("go");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    let mut go = File::options()
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("a pipe");
     for key in 0..COMMANDS {
         let terminal = TerminalKey(key);
         let spec = run.command(&format!(
-            "echo {key}; while [ ! -e go ]; do sleep 0.2; done; echo end of {key}; exit {}",
+            "echo {key}; read line < go; echo end of {key}; exit {}",
             key % 7
         ));
         run.host.run(HostEffect::StartTerminal { terminal, spec });
@@ -89,7 +102,8 @@ fn two_hundred_commands_run_at_once() {
                 running += 1;
                 if running == COMMANDS {
                     // All of them are running.
-                    std::fs::write(run.path("go"), "").expect("a file");
+                    let lines = "\n".repeat(COMMANDS as usize);
+                    go.write_all(lines.as_bytes()).expect("space in the pipe");
                 }
             }
             Event::Terminal(TerminalEvent::Output { terminal, bytes }) => {
