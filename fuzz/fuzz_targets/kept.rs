@@ -71,6 +71,7 @@ impl Review {
         KeptReview {
             path: path(self.path),
             from: self.from.map(path),
+            accepted: None,
             base: FileState {
                 body,
                 mode: self.mode,

@@ -91,8 +91,11 @@ pub struct KeptReview {
     /// The path before the agent moved the file.
     #[serde(with = "As::<Option<FromInto<OsString>>>")]
     pub from: Option<PathBuf>,
-    /// The text the user has accepted so far.
+    /// The state the user has accepted so far.
     pub base: FileState,
+    /// The accepted lines, if `base` is no text. Not serialized, like [`DiskText::text`].
+    #[serde(skip)]
+    pub accepted: Option<Text>,
     /// The text under review, including unsaved lines of its buffer unless the file has changed
     /// under them: later differences from it are not the agent's. `None` if unknown. Not
     /// serialized, like [`DiskText::text`].
@@ -127,6 +130,8 @@ pub struct KeptOffer {
 pub enum KeptNow {
     /// If it is missing later, another program has deleted it.
     File,
+    /// A binary file, like [`Body::Bytes`].
+    Bytes { bytes: u64, blob: Option<Blob> },
     /// The agent deleted the file.
     Missing,
     /// A link with this target took the file's place.
@@ -138,7 +143,11 @@ impl KeptNow {
         match &state.body {
             Body::Missing => KeptNow::Missing,
             Body::Link(to) => KeptNow::Link(to.clone()),
-            Body::Text(_) | Body::Bytes { .. } | Body::Unreadable(_) => KeptNow::File,
+            Body::Bytes { bytes, blob } => KeptNow::Bytes {
+                bytes: *bytes,
+                blob: *blob,
+            },
+            Body::Text(_) | Body::Unreadable(_) => KeptNow::File,
         }
     }
 }

@@ -39,6 +39,21 @@ pub struct Disk {
 }
 
 impl Disk {
+    /// Returns the disk as another Neovim finds it.
+    pub fn left(&self) -> Self {
+        Self {
+            files: self.files.clone(),
+            links: self.links.clone(),
+            closed: self.closed.clone(),
+            written: self.written.clone(),
+            modes: self.modes.clone(),
+            keeps_nothing: self.keeps_nothing,
+            keeps_no_text: self.keeps_no_text,
+            blobs: self.blobs.clone(),
+            ..Self::default()
+        }
+    }
+
     pub fn put(&mut self, path: &str, text: &str) {
         self.set(path.into(), text.into());
     }

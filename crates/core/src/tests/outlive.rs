@@ -171,6 +171,7 @@ fn a_kept_review_continues() {
         let left = |path: &str, base| KeptReview {
             path: path.into(),
             from: None,
+            accepted: None,
             base,
             current: None,
             stamp: None,
@@ -218,6 +219,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
         let files = vec![KeptReview {
             path: "/p/linked".into(),
             from: None,
+            accepted: None,
             base: FileState {
                 mode: Some(0o644),
                 ..FileState::of_text(Text::from_text(OLD), Format::default())
@@ -260,6 +262,7 @@ fn is_left(w: &mut World) {
     let left = KeptReview {
         path: F.into(),
         from: None,
+        accepted: None,
         base: FileState::of_text(Text::from_text(OLD), Format::default()),
         current: None,
         stamp: None,
@@ -380,6 +383,7 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
     let files = vec![KeptReview {
         path: F.into(),
         from: None,
+        accepted: None,
         base: FileState::of_text(Text::from_text(base), Format::default()),
         current: Some(Text::from_text(current)),
         stamp: None,
@@ -437,7 +441,7 @@ fn what_the_agent_commits_itself_after_a_checkout_is_under_review() {
 fn a_commit_between_two_neovims_accepts_what_it_has() {
     // Staged, or committed; an agent's commit in its turn accepts nothing.
     for (index, head, left) in [(NEW, OLD, 0), (NEW, NEW, 0), (OLD, OLD, 2)] {
-        let mut next = ends_unsaved(&reviewed(false));
+        let mut next = reviewed(false).next_neovim();
         assert_eq!(hunks(&next), 2);
         has_version(&mut next, index, head, true);
         assert_eq!(hunks(&next), left);
@@ -446,7 +450,7 @@ fn a_commit_between_two_neovims_accepts_what_it_has() {
     w.prompts("commit it");
     w.goes_on();
     commits(&mut w, NEW, NEW);
-    let mut next = ends_unsaved(&w);
+    let mut next = w.next_neovim();
     has_version(&mut next, NEW, NEW, true);
     assert_eq!(hunks(&next), 2);
     // The deletion of a file.
@@ -454,7 +458,7 @@ fn a_commit_between_two_neovims_accepts_what_it_has() {
     shell(&mut w, |disk| disk.removes(F));
     commits(&mut w, OLD, OLD);
     for is_committed in [false, true] {
-        let mut next = ends_unsaved(&w);
+        let mut next = w.next_neovim();
         let version = |text| version(text).filter(|_| !is_committed);
         let files = vec![Committed {
             path: F.into(),
@@ -494,7 +498,7 @@ fn a_commit_of_a_link_accepts_it() {
         w.ends_turn("end_turn");
         w.goes_on();
         has(&mut w, before, true);
-        let mut next = ends_unsaved(&w);
+        let mut next = w.next_neovim();
         assert_eq!((pending(&w), pending(&next)), (1, 1), "{before:?}");
         has(&mut w, Some("/p/else"), false);
         assert_eq!(pending(&w), 1, "{before:?}");
@@ -514,26 +518,13 @@ fn the_files_with_something_left_are_announced() {
     assert!(w.chat().contains("1 file with undecided changes"));
 }
 
-/// Ends this Neovim with its unsaved lines; returns the next one, which reads the stored reviews.
-fn ends_unsaved(w: &World) -> World {
-    let mut next = World::ready();
-    if let Some(text) = disk(w) {
-        next.disk.put(F, &text);
-    }
-    next.kept.clone_from(&w.kept);
-    let (root, files) = (PathBuf::from("/p"), w.kept.clone());
-    next.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
-    next.goes_on();
-    next
-}
-
 #[test]
 fn a_conflict_with_lines_that_end_unsaved_is_a_hunk_of_the_next_neovim() {
     let mut w = running(Place::Buffer, Some(OLD));
     shell(&mut w, |disk| disk.put(F, "a\nb\nc\nd\nE\n"));
     types(&mut w, 1, 1, &["mine"]);
     shell(&mut w, |disk| disk.put(F, "a\nX\nY\nc\nd\nE\n"));
-    let mut next = ends_unsaved(&w);
+    let mut next = w.next_neovim();
     check_hunks(&next, &[(1, "b", "X Y"), (5, "e", "E")]);
     decide(&mut next, ReviewAction::Reject);
     assert_eq!(disk(&next).as_deref(), Some(OLD));
@@ -541,7 +532,7 @@ fn a_conflict_with_lines_that_end_unsaved_is_a_hunk_of_the_next_neovim() {
     decide_at(&mut w, ReviewAction::Reject, 1);
     accept_at(&mut w, 4);
     assert_eq!(hunks(&w), 0);
-    let mut next = ends_unsaved(&w);
+    let mut next = w.next_neovim();
     check_hunks(&next, &[(1, "b", "X Y")]);
     decide(&mut next, ReviewAction::Reject);
     assert_eq!(disk(&next).as_deref(), Some("a\nb\nc\nd\nE\n"));
@@ -556,7 +547,7 @@ fn a_conflict_with_saved_lines_is_offered_in_the_next_neovim() {
     let all = [(1, "mine", "mine"), (4, "e", "E")];
     check_hunks(&w, &all);
     for action in [ReviewAction::Accept, ReviewAction::Reject] {
-        let mut next = ends_unsaved(&w);
+        let mut next = w.next_neovim();
         next.opens_file(F);
         check_hunks(&next, &all);
         decide_at(&mut next, action, 1);
@@ -567,7 +558,7 @@ fn a_conflict_with_saved_lines_is_offered_in_the_next_neovim() {
         };
         assert_eq!(disk(&next), Some(format!("a\n{line}\nc\nd\nE\n")));
         check_hunks(
-            &ends_unsaved(&next),
+            &next.next_neovim(),
             &[(4 + usize::from(line != "mine"), "e", "E")],
         );
     }
@@ -580,10 +571,10 @@ fn an_accept_that_was_undone_beside_unsaved_lines_is_pending_in_the_next_neovim(
     shell(&mut w, |disk| disk.put(F, "A\nb\nc\nd\nE\n"));
     accept_at(&mut w, 0);
     accept_at(&mut w, 4);
-    check_hunks(&ends_unsaved(&w), &[]);
+    check_hunks(&w.next_neovim(), &[]);
     w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
     check_hunks(&w, &[(4, "e", "E")]);
-    let mut next = ends_unsaved(&w);
+    let mut next = w.next_neovim();
     check_hunks(&next, &[(4, "e", "E")]);
     decide(&mut next, ReviewAction::Reject);
     assert_eq!(disk(&next).as_deref(), Some("A\nb\nc\nd\ne\n"));
@@ -595,7 +586,7 @@ fn a_deletion_under_lines_that_end_unsaved_is_pending_in_the_next_neovim() {
     types(&mut w, 1, 1, &["mine"]);
     shell(&mut w, |disk| disk.removes(F));
     for _ in 0..2 {
-        let mut next = ends_unsaved(&w);
+        let mut next = w.next_neovim();
         check_whole(&next, F, &[Whole::Deleted]);
         decide(&mut next, ReviewAction::Reject);
         assert_eq!(disk(&next).as_deref(), Some(OLD));
@@ -603,4 +594,15 @@ fn a_deletion_under_lines_that_end_unsaved_is_pending_in_the_next_neovim() {
         decide(&mut w, ReviewAction::Accept);
         check_whole(&w, F, &[Whole::Deleted]);
     }
+}
+
+#[test]
+fn a_text_that_returns_over_the_agents_bytes_between_two_neovims_is_not_under_review() {
+    let mut w = running(Place::Disk, Some(OLD));
+    shell(&mut w, |disk| disk.put(F, "\0bytes"));
+    check_whole(&w, F, &[Whole::Binary { kept: true }]);
+    w.disk.put(F, OLD);
+    let next = w.next_neovim();
+    assert_eq!(next.model.workspace.reviews().counts(S1), (0, 0));
+    assert_eq!(disk(&next).as_deref(), Some(OLD));
 }

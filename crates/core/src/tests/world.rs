@@ -24,7 +24,7 @@ use super::tools::{self, Calls};
 use crate::code::Code;
 use crate::conversation::clock::SILENCE_MS;
 use crate::conversation::session::Session;
-use crate::event::{AgentEvent, ConversationEvent, Event, ViewEvent};
+use crate::event::{AgentEvent, ConversationEvent, Event, ProjectEvent, ViewEvent};
 use crate::model::Model;
 use crate::spine::cx::Effects;
 use crate::spine::effect::{Announcement, EditorEffect, Effect, HostEffect};
@@ -182,6 +182,18 @@ impl World {
         world.opens(1, "bot");
         world.log.clear();
         world
+    }
+
+    /// Returns the Neovim after this one, with a session in the project: it knows the disk and the
+    /// stored reviews.
+    pub fn next_neovim(&self) -> Self {
+        let mut next = Self::new();
+        next.disk = self.disk.left();
+        next.opens(1, "bot");
+        next.kept.clone_from(&self.kept);
+        let (root, files) = (PathBuf::from("/p"), self.kept.clone());
+        next.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
+        next
     }
 
     // Events and their consequences.

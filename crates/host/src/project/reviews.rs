@@ -306,6 +306,7 @@ impl Keeper {
                     now: KeptNow::of(&change.after),
                     path: change.path.clone(),
                     from: change.from,
+                    accepted: None,
                     base: change.before,
                     offers: Vec::new(),
                     encoding: None,
@@ -421,16 +422,26 @@ impl Keeper {
 pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let bytes = fs::read(path)?;
     let stored = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
-    let blobs = |record: Record| [record.blob, record.current].into_iter().flatten();
+    let blobs = |record: Record| {
+        let now = match record.review.now {
+            KeptNow::Bytes { blob, .. } => blob,
+            _ => None,
+        };
+        [record.blob, record.accepted, record.current, now]
+            .into_iter()
+            .flatten()
+    };
     let blobs = stored.records.into_iter().flat_map(blobs);
     Ok(blobs.collect())
 }
 
-/// A review as stored: its texts are in the store, named by `blob` and `current`.
+/// A review as stored: its texts are in the store, named by the blobs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
     review: KeptReview,
     blob: Option<Blob>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepted: Option<Blob>,
     current: Option<Blob>,
 }
 
@@ -443,6 +454,7 @@ impl Record {
         Self {
             review,
             blob,
+            accepted: None,
             current: None,
         }
     }
@@ -455,9 +467,15 @@ impl Record {
             self.blob = Some(put(&text.text)?);
             text.text = Text::default();
         }
-        if let Some(text) = &self.review.current {
-            self.current = Some(put(text)?);
-            self.review.current = None;
+        let texts = [
+            (&mut self.review.accepted, &mut self.accepted),
+            (&mut self.review.current, &mut self.current),
+        ];
+        for (text, blob) in texts {
+            if let Some(there) = text {
+                *blob = Some(put(there)?);
+                *text = None;
+            }
         }
         Ok(())
     }
@@ -475,6 +493,12 @@ impl Record {
         if let (Body::Text(text), Some(blob)) = (&mut review.base.body, self.blob) {
             match get(blob)? {
                 Ok(bytes) => text.text = text_of(&bytes),
+                Err(loss) => review.base.body = Body::Unreadable(loss.words()),
+            }
+        }
+        if let Some(blob) = self.accepted {
+            match get(blob)? {
+                Ok(bytes) => review.accepted = Some(text_of(&bytes)),
                 Err(loss) => review.base.body = Body::Unreadable(loss.words()),
             }
         }
@@ -649,6 +673,7 @@ mod tests {
         KeptReview {
             path: "/p/a".into(),
             from: None,
+            accepted: None,
             base: FileState {
                 body: base,
                 mode: None,

@@ -1,6 +1,7 @@
 //! The end of a random story: no line of the user is lost, and buffers, disk and ledgers agree.
 
 use super::*;
+use crate::spine::project::{Body, Whole};
 use crate::text::Text;
 use crate::workspace::reviews::CHANGED;
 
@@ -18,6 +19,26 @@ fn without_blank(text: &Text) -> Text {
         true => Text::default(),
         false => text.clone(),
     }
+}
+
+/// The accepted and the present text of a file, and its changes as a whole.
+type Pending = (Option<(Text, Text)>, Vec<Whole>);
+
+/// Returns what is pending in each file if Neovim ends now. What a buffer has shown of bytes is not
+/// stored.
+fn pending(w: &World) -> BTreeMap<PathBuf, Pending> {
+    let pending = w.model.workspace.reviews().iter();
+    let pending = pending.filter(|(_, review)| review.is_pending());
+    let as_left = |(path, review): (&PathBuf, &FileReview)| {
+        let saved = w.model.workspace.documents().find(path);
+        let ledger = review
+            .ledger
+            .left(saved.and_then(|(_, file)| file.saved.as_ref()));
+        let texts = (ledger.base().clone(), ledger.current().clone());
+        let is_text = !matches!(review.origin.body, Body::Bytes { .. });
+        (path.clone(), (is_text.then_some(texts), review.whole()))
+    };
+    pending.map(as_left).collect()
 }
 
 impl Story {
@@ -45,6 +66,7 @@ impl Story {
         }
         self.check_agreed();
         let accepted = self.accepted();
+        self.check_next_neovim();
         self.rejects_all();
         self.check_agreed();
         self.check_rejected();
@@ -256,6 +278,50 @@ impl Story {
             if origin.is_text() {
                 assert_eq!(there.text().as_ref(), Some(text), "{path}");
             }
+        }
+    }
+
+    /// Checks that the next Neovim has the same reviews, and that a reject of all of them gives the
+    /// accepted states. Unsaved lines end with this one.
+    fn check_next_neovim(&self) {
+        let is_unsaved = self.w.editor.buffers.values().any(|buffer| buffer.modified);
+        if self.w.shadow.has_slept || is_unsaved {
+            return;
+        }
+        for (path, review) in self.w.model.workspace.reviews().iter() {
+            let saved = self.w.model.workspace.documents().find(path);
+            let now = review.kept(path, saved.and_then(|(_, file)| file.saved.as_ref()));
+            let stored = self.w.kept.iter().find(|kept| kept.path == *path);
+            assert_eq!(now.as_ref(), stored, "what is stored of {path:?}");
+        }
+        let mut next = self.w.next_neovim();
+        let left = pending(&self.w);
+        assert_eq!(pending(&next), left, "in the next Neovim");
+        next.decides(ReviewAction::Reject, Scope::All);
+        assert_eq!(
+            pending(&next),
+            BTreeMap::new(),
+            "after a reject in the next Neovim"
+        );
+        let states = next.disk.states();
+        for (path, (texts, _)) in left {
+            let review = self.w.model.workspace.reviews().get(&path).unwrap();
+            let origin = &review.origin;
+            let place = review.place_of(origin).unwrap_or(&path);
+            let there = states.get(place);
+            let read = next.disk.read(place).unwrap();
+            let text = read.content.map(|content| content.text).unwrap_or_default();
+            if !review.ledger.offered().is_empty() {
+                continue;
+            }
+            if let Some((base, _)) = texts {
+                assert_eq!(text, base, "{path:?} in the next Neovim");
+            }
+            let is_restored = there.is_some_and(|there| there.is_like(origin));
+            assert!(
+                is_restored || origin.is_missing(),
+                "{path:?}: {there:?} is not {origin:?}"
+            );
         }
     }
 

@@ -290,9 +290,14 @@ impl Workspace {
             Some((name, text)) => (name, Some(text)),
             None => (path, None),
         };
-        let now = state_of(&disk, kept.mode.or(kept.base.mode));
-        let text = now.text().unwrap_or_default();
-        let base = kept.base.text().unwrap_or_default();
+        let now = state_of(&disk, &kept);
+        // A buffer shows the bytes of a binary file in its own way.
+        let buffer = buffer.filter(|_| now.is_text() || now.is_missing());
+        let text = match &kept.current {
+            Some(current) if !now.is_text() && disk.stamp == kept.stamp => current.clone(),
+            _ => now.text().unwrap_or_default(),
+        };
+        let base = kept.accepted.or(kept.base.text()).unwrap_or_default();
         let from = kept.from;
         let file = self
             .reviews
@@ -301,7 +306,13 @@ impl Workspace {
             file.rebase(base);
         }
         file.from = from;
-        file.now = now;
+        file.now = match kept.now {
+            KeptNow::Bytes { bytes, blob } => FileState {
+                body: Body::Bytes { bytes, blob },
+                ..now.clone()
+            },
+            _ => now.clone(),
+        };
         // Later changes are attributed to other programs, such as another editor.
         let current = kept.current.unwrap_or_else(|| text.clone());
         file.agent_wrote(current);
@@ -312,6 +323,10 @@ impl Workspace {
         if *file.ledger.current() != text {
             file.others_wrote(text);
             file.may_be_committed = true;
+        }
+        if now.is_text() != file.now.is_text() {
+            let before = file.now.clone();
+            file.others_left(&before, now);
         }
         // The user typed the unsaved text.
         buffer.into_iter().for_each(|text| file.user_wrote(text));
@@ -331,7 +346,7 @@ impl Workspace {
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return Some(path);
         }
-        let base = kept.base.text().unwrap_or_default();
+        let base = kept.accepted.or(kept.base.text()).unwrap_or_default();
         let file = self
             .reviews
             .begin(&path, &kept.path, session, &base, kept.base);
@@ -365,9 +380,12 @@ impl FileReview {
             }),
             body => body.clone(),
         };
+        // What a buffer shows of bytes is not restored.
+        let is_told = matches!(self.origin.body, Body::Text(_) | Body::Bytes { .. });
         Some(KeptReview {
             path: path.to_owned(),
             from: self.from.clone(),
+            accepted: (!is_told && !base.is_empty()).then(|| base.clone()),
             base: FileState {
                 body,
                 ..self.origin.clone()
@@ -402,15 +420,23 @@ impl From<KeptOffer> for Conflict {
     }
 }
 
-/// Returns the state of a path whose mode was not read.
-fn state_of(disk: &DiskFile, mode: Option<u32>) -> FileState {
-    let body = match &disk.content {
-        Some(content) => Body::Text(content.clone()),
-        None => Body::Missing,
+/// Returns the state of a file that was read, whose mode and kind were not.
+fn state_of(disk: &DiskFile, kept: &KeptReview) -> FileState {
+    let body = match (&disk.content, &kept.now) {
+        (None, _) => Body::Missing,
+        (Some(_), KeptNow::Bytes { bytes, blob }) if disk.stamp == kept.stamp => Body::Bytes {
+            bytes: *bytes,
+            blob: *blob,
+        },
+        (Some(content), _) if disk.stamp != kept.stamp && content.text.has_nul() => Body::Bytes {
+            bytes: disk.stamp.map_or(0, |stamp| stamp.bytes),
+            blob: None,
+        },
+        (Some(content), _) => Body::Text(content.clone()),
     };
     FileState {
         body,
-        mode,
+        mode: kept.mode.or(kept.base.mode),
         stamp: disk.stamp,
     }
 }

@@ -72,6 +72,7 @@ impl Work {
         KeptReview {
             path: self.path(name),
             from: None,
+            accepted: None,
             base: FileState {
                 body,
                 mode: Some(0o644),
@@ -222,7 +223,12 @@ fn reviews_are_taken_over_once_after_their_neovim_has_ended() {
         one.review("e", Body::Unreadable("why".into())),
     ];
     reviews[1].base.mode = None;
+    reviews[1].accepted = Some(Text::from_text("the user's\n"));
     reviews[1].current = Some(Text::from_text("with\na line\n"));
+    reviews[3].now = KeptNow::Bytes {
+        bytes: 5,
+        blob: None,
+    };
     one.keep(&[one.review("z", Body::Missing)]);
     one.keep_but(&reviews, &["z", "never"]);
     let two = one.another();
@@ -519,16 +525,17 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
     old.file("x", "of an old project");
     old.file("y", "\0 of a review");
     old.opened();
-    old.file("y", "other");
+    old.file("y", "\0 of an agent");
     let (changes, _) = old.checkpoint();
     old.keep(&[KeptReview {
         path: old.path("y"),
         from: None,
+        accepted: None,
         base: changes[0].before.clone(),
         current: Some(Text::from_text("of the same review")),
         stamp: None,
         mode: None,
-        now: KeptNow::File,
+        now: KeptNow::of(&changes[0].after),
         offers: Vec::new(),
         encoding: None,
         is_uncommitted: false,
@@ -540,7 +547,7 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
     }
     assert_eq!(one.blobs().len(), 5);
     // Of the old project only the review's contents are left, of this one all.
-    wait_for_pruning(&one, || one.blobs().len() == 3);
+    wait_for_pruning(&one, || one.blobs().len() == 4);
     assert_eq!(one.kept_files(".manifest").len(), 1);
     one.file("a", "2");
     assert_eq!(one.changes(), ["a: \"1\" > \"2\""]);
