@@ -1,12 +1,15 @@
 //! Reviews outlive the Neovim they began in.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::rc::Rc;
 
 use serde_json::json;
 
 use super::{committed, git, list, wait_review};
-use crate::files::{Script, open, prompt, start, touch, turn, wait_hunks, wait_lines, wait_pause};
+use crate::files::{
+    Script, check_bytes, open, prompt, start, touch, turn, wait_hunks, wait_lines, wait_pause,
+};
 use crate::harness::{Nvim, Project, procs};
 use crate::review::{wait_file, wait_shown};
 
@@ -126,6 +129,48 @@ fn what_an_unsaved_undo_hides_is_under_review_in_the_next_neovim() {
     wait_review(&nvim, 2, 2);
     nvim.quit();
     check_all(again(project, (3, 4)));
+}
+
+#[test]
+fn a_users_new_file_and_binary_files_are_as_they_were_after_a_reject_in_the_next_neovim() {
+    let command = r"printf '\0new' > old.bin; printf '\0made' > made.bin; chmod 600 modes.bin";
+    let script = Script::new()
+        .step(json!({ "shell": command }))
+        .reads("mine.txt", "mine\n")
+        .writes("mine.txt", "mine\nagent\n");
+    let project = Project::new()
+        .file("old.bin", "\0old")
+        .file("modes.bin", "\0modes")
+        .agent("agent", &script.done());
+    let nvim = start(project, "mine.txt");
+    nvim.keys("imine<Esc>");
+    turn(&nvim);
+    wait_review(&nvim, 4, 1);
+    check_bytes(&nvim, "mine.txt", "mine\nagent\n");
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    let nvim = Nvim::start(project);
+    open(&nvim);
+    wait_review(&nvim, 4, 1);
+    let expected = [
+        "made.bin  created",
+        "mine.txt +1  created",
+        "      2 + agent",
+        "modes.bin  mode 644 → 600",
+        "old.bin  binary",
+    ];
+    assert_eq!(list(&nvim), expected);
+    nvim.cmd("Acp reject all");
+    wait_review(&nvim, 0, 0);
+    wait_file(&nvim, "mine.txt", "mine\n");
+    wait_file(&nvim, "old.bin", "\0old");
+    nvim.wait("the new file to be gone", || {
+        !nvim.project.path("made.bin").exists()
+    });
+    let mode = std::fs::metadata(nvim.project.path("modes.bin"));
+    let mode = mode.expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o644);
+    nvim.quit();
 }
 
 #[test]
