@@ -9,8 +9,8 @@ use super::editor::Travel;
 use super::world::{A1, S1, World};
 use crate::conversation::agent::Limits;
 use crate::conversation::transcript::Entry;
-use crate::event::{Event, ReviewEvent};
-use crate::spine::event::{ReviewAction, Scope, UndoStep};
+use crate::event::{Event, ReviewEvent, ViewEvent};
+use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use crate::text::LineEdit;
 use crate::workspace::proposals::Preview;
 
@@ -123,8 +123,9 @@ fn an_agent_that_knows_of_a_reject_may_write_the_change_again() {
     assert_eq!(w.disk.get(F).unwrap(), "A\nb, the user's\nc\nd\ne\n");
 }
 
-#[test]
-fn a_rejected_change_that_is_written_again_conflicts_with_unsaved_lines_there() {
+/// A world in which the agent wrote a line that it was told is rejected, and which the user has
+/// replaced, again: it is offered.
+fn offered() -> World {
     let mut w = changed("a\nb\nc\nd\nE\n");
     let (buf, scope) = (w.buf(F), row(&w, 4));
     rejects(&mut w, scope);
@@ -142,6 +143,30 @@ fn a_rejected_change_that_is_written_again_conflicts_with_unsaved_lines_there() 
     assert_eq!(w.buffer(F), "a\nb\nc\nd\nthe user's\n");
     let review = w.model.workspace.reviews().get(Path::new(F)).unwrap();
     assert_eq!(review.ledger.offered()[0].theirs, ["E"]);
+    w.ends_turn("end_turn");
+    w.settle();
+    w
+}
+
+#[test]
+fn a_rejected_change_that_is_written_again_conflicts_with_unsaved_lines_there() {
+    offered();
+}
+
+#[test]
+fn a_rejected_conflict_is_reported() {
+    let mut w = offered();
+    let scope = row(&w, 4);
+    rejects(&mut w, scope);
+    assert_eq!(w.buffer(F), "a\nb\nc\nd\nthe user's\n");
+    let report = told(&mut w).concat();
+    assert!(report.contains("-the user's\n+E\n"), "{report}");
+    // One that is back is undecided.
+    let mut w = offered();
+    let scope = row(&w, 4);
+    rejects(&mut w, scope);
+    w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+    assert_eq!(told(&mut w), ["next"]);
 }
 
 #[test]

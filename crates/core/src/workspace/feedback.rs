@@ -146,6 +146,16 @@ impl Rejected {
         }
     }
 
+    /// Returns the agent's lines of a conflict, which the user's stay in place of.
+    pub fn of_conflict(hunk: &Hunk, theirs: &[String], current: &Text) -> Self {
+        Self {
+            old: current.to_lines(hunk.new.clone()),
+            new: theirs.to_vec(),
+            rows: (hunk.new.start, hunk.new.start),
+            ..Self::of(hunk, current, current)
+        }
+    }
+
     /// Returns a line that every hunk with the rejected change contains: an added one, else a
     /// removed one.
     pub fn first_line(&self) -> Option<&str> {
@@ -159,6 +169,9 @@ impl Rejected {
 
     /// Returns whether a hunk contains the rejected change, possibly among other lines.
     pub fn is_in(&self, hunk: &Hunk, base: &Text, current: &Text) -> bool {
+        if let Some(theirs) = &hunk.conflict {
+            return *theirs == self.new;
+        }
         if self.new.len() > hunk.new.len() || self.old.len() > hunk.old.len() {
             return false;
         }

@@ -418,6 +418,15 @@ impl FileReview {
         for hunk in self.ledger.meant(which) {
             self.note_rejected(&hunk);
         }
+        let current = self.ledger.current();
+        let conflicts = self.ledger.hit(which).iter().filter_map(|hunk| {
+            let theirs = hunk.conflict.as_ref()?;
+            Some(Rejected::of_conflict(hunk, theirs, current))
+        });
+        let conflicts: Vec<Rejected> = conflicts.collect();
+        for rejected in conflicts {
+            self.was_rejected(rejected);
+        }
         self.ledger.reject(which)
     }
 
@@ -487,6 +496,12 @@ impl FileReview {
         // Indexed by line: of thousands of hunks, few contain a given line.
         let mut by_line: HashMap<Cow<'_, str>, Vec<&Hunk>> = HashMap::new();
         for hunk in self.ledger.hunks() {
+            if let Some(theirs) = &hunk.conflict {
+                for line in theirs {
+                    by_line.entry(line.into()).or_default().push(hunk);
+                }
+                continue;
+            }
             let lines = match hunk.new.is_empty() {
                 true => base.lines(hunk.old.clone()),
                 false => current.lines(hunk.new.clone()),
