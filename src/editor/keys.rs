@@ -5,8 +5,10 @@ use std::ops::Range;
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
 use super::kit::{buffer, user};
+use super::notify::notify;
 use super::nvim::{self, api};
 use super::{config, guard};
+use acp_core::spine::effect::Level;
 
 /// Returns the configured keys of a mapping.
 pub fn of(group: &str, name: &str) -> Vec<String> {
@@ -21,8 +23,15 @@ pub fn map(
     desc: &str,
     body: impl Fn() -> mlua::Result<()> + 'static,
 ) -> mlua::Result<()> {
-    let run = guard::callback("key", move |()| body())?;
+    let run = function(body)?;
     set(buf, &[mode], (key, true), desc, Value::Function(run))
+}
+
+/// Returns the function of a key; its error is shown as that of a command is.
+fn function(body: impl Fn() -> mlua::Result<()> + 'static) -> mlua::Result<Function> {
+    guard::callback("key", move |()| {
+        body().or_else(|error| notify(Level::Error, &nvim::message(&error)))
+    })
 }
 
 /// Maps a key in a buffer to other keys, which are not mapped again.
@@ -58,7 +67,7 @@ pub fn bind(
 ) -> mlua::Result<()> {
     for lhs in of(group, name) {
         let (key, body) = (lhs.clone(), body.clone());
-        let run = guard::callback("key", move |()| match ends_recording(&key)? {
+        let run = function(move || match ends_recording(&key)? {
             true => end_recording(&key),
             false => body(&key),
         })?;
@@ -93,7 +102,7 @@ impl Temporary {
         body: impl Fn() -> mlua::Result<()> + 'static,
     ) -> mlua::Result<()> {
         self.add(buf, mode, lhs.clone(), desc)?;
-        let run = guard::callback("key", move |()| body())?;
+        let run = function(body)?;
         set(buf, &[mode], (&lhs, false), desc, Value::Function(run))
     }
 

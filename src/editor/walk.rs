@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
+use super::documents::is_attached;
 use super::kit::autocmd::{self, Scope};
 use super::kit::user::{self, Activity};
 use super::kit::{buffer, defer, window};
@@ -251,7 +252,8 @@ pub fn escaped(name: &str) -> mlua::Result<String> {
 
 /// Edits a file in the current window, by the name that a user would type.
 ///
-/// The previous buffer stays loaded regardless of 'hidden', since it may be modified.
+/// The previous buffer stays loaded regardless of 'hidden', since it may be modified. The error of an
+/// autocommand is shown, and the file is there as after a typed `:edit`.
 ///
 /// # Errors
 /// Neovim's error; a sentence if only the user can decide about a swap file, since Neovim's own
@@ -280,12 +282,27 @@ fn edit(path: &Path) -> mlua::Result<()> {
     })?;
     let edited = api("nvim_command", format!("hide edit {}", escaped(&name)?));
     autocmd::remove(watch)?;
-    match is_asking.get() {
-        true => Err(mlua::Error::runtime(format!(
+    if is_asking.get() {
+        return Err(mlua::Error::runtime(format!(
             "{name} has a swap file: `:edit {name}` asks what to do"
-        ))),
-        false => edited,
+        )));
     }
+    match edited {
+        Err(error) if path.to_string_lossy() == buffer::name(0)? => opened_in_part(&error),
+        edited => edited,
+    }
+}
+
+/// Shows the error of an autocommand of a file that was opened, and runs the autocommands after it:
+/// the error has ended them, since an API call ran the command.
+fn opened_in_part(error: &mlua::Error) -> mlua::Result<()> {
+    if !is_attached(buffer::here()?) {
+        // With `:silent!`, an error ends nothing.
+        api::<()>("nvim_command", "silent! edit").unwrap_or_default();
+    }
+    let text = nvim::message(error);
+    // Neovim has just shown the file's name and size.
+    defer::soon("review file", move || notify(Level::Warn, &text))
 }
 
 /// Returns a file's name as a user would type it here.

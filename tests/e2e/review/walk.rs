@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::{NEW, OLD, reviewed, row, wait_shown};
+use super::{NEW, OLD, reviewed, row, wait_file, wait_shown};
 use crate::files::{Script, last_turn, open, start};
 use crate::harness::{Nvim, Project};
 use crate::talk;
@@ -299,6 +299,28 @@ fn a_hunk_in_a_file_with_a_swap_file_asks_nothing_and_says_what_to_do() {
     nvim.wait_text("has a swap file");
     assert!(!nvim.blocked());
     assert_eq!(nvim.lua("return vim.fn.expand('%:t')", ()), "a.txt");
+    // A key says the same.
+    nvim.cmd("messages clear | Acp review");
+    nvim.wait_text("Review · 1 file");
+    nvim.keys("<CR>");
+    nvim.wait("the sentence", || {
+        nvim.messages().contains("b.txt has a swap file")
+    });
+    assert!(!nvim.messages().contains("internal error"));
+    nvim.quit();
+}
+
+#[test]
+fn a_hunk_is_shown_in_a_file_whose_autocommand_has_failed() {
+    let fails = "set nomore | autocmd BufReadPost b.txt let g:x = nosuch";
+    let nvim = three_files(Project::new().before(fails).size(160, 30));
+    nvim.wait_text("4/4");
+    check_walk(&nvim, &[("G]a", "b.txt", 2)]);
+    nvim.wait("the error", || nvim.messages().contains("nosuch"));
+    assert!(!nvim.messages().contains("internal error"));
+    wait_shown(&nvim);
+    nvim.keys("\\r");
+    wait_file(&nvim, "b.txt", "b\nb\nb\n");
     nvim.quit();
 }
 
