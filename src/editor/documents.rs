@@ -136,7 +136,8 @@ fn renamed(buf: i32) -> mlua::Result<()> {
 /// Reports a buffer that was saved.
 fn saved(fired: Fired) -> mlua::Result<()> {
     let buf = fired.buf()?;
-    if written::is_other(buf, &fired.matched()?)? {
+    // Another autocommand may have wiped it out.
+    if !buffer::is_loaded(buf)? || written::is_other(buf, &fired.matched()?)? {
         return Ok(());
     }
     if !is_attached(buf) {

@@ -345,6 +345,8 @@ fn save(edit: &Edit, stamp: Option<Stamp>) -> Result<(), SaveError> {
     write_over(edit, path, stamp)?;
     match nvim::buf_option::<bool>(buf, "modified") {
         Ok(false) => Ok(()),
+        // A hook has wiped out the buffer after the write.
+        Err(_) if acp_edge::paths::stamp(path) != stamp => Ok(()),
         _ => Err(SaveError::Refused(
             "the buffer is still modified after :write".to_owned(),
         )),

@@ -74,6 +74,10 @@ fn changed(buf: i32) -> mlua::Result<()> {
 /// Neovim does ask about a file that another program is writing right now, and about one that only
 /// Neovim can read.
 fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
+    // Another autocommand may have wiped it out; then nothing is written.
+    if !buffer::is_loaded(buf)? {
+        return Ok(());
+    }
     begin_write(buf)?;
     let is_own = APPLYING.get().is_some_and(|(edited, _)| edited == buf);
     let path = name(buf)?;

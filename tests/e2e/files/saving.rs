@@ -206,6 +206,25 @@ fn a_failing_save_hook_is_reported_to_the_agent_and_nothing_is_lost() {
 }
 
 #[test]
+fn a_buffer_that_a_save_hook_wipes_out_is_saved_without_an_error() {
+    let project = Project::new()
+        .file("a.txt", "one\ntwo\nthree\n")
+        .before("autocmd BufWritePre a.txt if get(g:, 'early') | enew | bwipeout! # | endif")
+        .before("autocmd BufWritePost a.txt enew | bwipeout #")
+        .agent("agent", &write().done());
+    let nvim = start(project, "a.txt");
+    nvim.cmd("let g:early = 1");
+    assert_eq!(nvim.lua("return pcall(vim.cmd.write)", ()), false);
+    nvim.cmd("unlet g:early | edit a.txt | write");
+    nvim.cmd("edit a.txt");
+    last_turn(&nvim);
+    check_bytes(&nvim, "a.txt", "one\nTWO\nthree\n");
+    assert_eq!(nvim.lua("return vim.fn.bufexists('a.txt')", ()), 0);
+    assert!(!nvim.messages().contains("internal error"));
+    nvim.quit();
+}
+
+#[test]
 fn a_readonly_buffer_is_not_written_to() {
     let nvim = start_with("set nomore", write_in_vain("read-only"));
     nvim.cmd("setlocal readonly");
