@@ -27,6 +27,9 @@ use acp_core::spine::view::QueueView;
 /// The time that a prompt must have been under the cursor.
 const READ: Duration = Duration::from_millis(300);
 
+/// The columns between a prompt and its hint.
+const GAP: i64 = 2;
+
 /// The keys: name in the configuration, description.
 const KEYS: [(&str, &str); 6] = [
     ("edit", "Takes the prompt back into the input"),
@@ -185,14 +188,19 @@ fn draw_hint(buf: i32, key: SessionKey, is_here: bool) -> mlua::Result<()> {
     let namespace = nvim::namespace("acp_queue")?;
     api::<()>("nvim_buf_clear_namespace", (buf, namespace, 0, -1))?;
     let held = SHOWN.with_borrow(|all| all.get(&key)?.held);
-    let (row, hint) = match (is_here, held) {
-        (true, _) => (window::row(0)?, hint()),
-        (false, Some(row)) => (row, held_hint()),
-        (false, None) => return Ok(()),
+    let row = if is_here { Some(window::row(0)?) } else { held };
+    let Some(row) = row else {
+        return Ok(());
     };
-    // It covers the end of a long prompt.
-    let hint = format!("  {hint}");
-    buffer::set_hint(buf, "acp_queue", (row, 0), "right_align", hint)
+    let hint = match is_here {
+        true => hint(buf, row)?,
+        // It covers the end of a long prompt.
+        false => Some(held_hint()),
+    };
+    hint.map_or(Ok(()), |hint| {
+        let hint = format!("  {hint}");
+        buffer::set_hint(buf, "acp_queue", (row, 0), "right_align", hint)
+    })
 }
 
 /// Returns the hint at the first held prompt: the key in the empty input.
@@ -203,8 +211,9 @@ fn held_hint() -> String {
     }
 }
 
-/// Returns the hint: the keys that act on a prompt.
-fn hint() -> String {
+/// Returns the hint in the current window: as many of the keys that act on the prompt in this row as
+/// fit beside it.
+fn hint(buf: i32, row: usize) -> mlua::Result<Option<String>> {
     let mut hints = Vec::new();
     for (name, word) in [
         ("edit", "edits"),
@@ -215,7 +224,12 @@ fn hint() -> String {
             hints.push(format!("{} {word}", keys::shown(key)));
         }
     }
-    hints.join(" · ")
+    let prompt: Vec<String> = api("nvim_buf_get_lines", (buf, row, row + 1, false))?;
+    let width: i64 = nvim::vim_fn("strdisplaywidth", prompt.concat())?;
+    let room = window::width(window::here()?)? - width - GAP;
+    let hint = keys::fitted(hints.join(" · "), room);
+    let fits = i64::try_from(hint.chars().count()).is_ok_and(|count| count <= room);
+    Ok(fits.then_some(hint))
 }
 
 fn press(key: SessionKey, name: &str) -> mlua::Result<()> {

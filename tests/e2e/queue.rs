@@ -118,11 +118,17 @@ fn all_queued_prompts_have_a_row_below_the_users_winbar() {
 }
 
 #[test]
-fn the_hint_of_the_queues_keys_stands_apart_from_the_prompt() {
+fn the_hint_of_the_queues_keys_covers_no_prompt() {
     let nvim = busy(&[turn("one")]);
     talk::prompt(&nvim, &"long ".repeat(20));
-    nvim.keys("<Esc>:Acp queue<CR>G");
-    nvim.wait_text("  <CR> edits");
+    nvim.wait_text(" 3 long");
+    nvim.keys("<Esc>:Acp queue<CR>gg");
+    // The chat has 40 columns.
+    nvim.wait_text("  <CR> edits · dd removes");
+    assert!(!nvim.screen().has("sends now"));
+    nvim.keys("G");
+    nvim.wait("the hint to go", || !nvim.screen().has("<CR> edits"));
+    nvim.wait_text(" 3 long long long");
     nvim.quit();
 }
 
