@@ -31,7 +31,8 @@ pub fn watch() -> mlua::Result<()> {
         watching.into_iter().try_for_each(autocmd::remove)?;
         return list_shown();
     }
-    let moves = ["CursorMoved", "CursorMovedI"];
+    // Also one who has only read there has just been in the window that is left.
+    let moves = ["CursorMoved", "CursorMovedI", "WinLeave"];
     let ends = ["ModeChanged", "WinEnter", "CmdwinLeave", "RecordingLeave"];
     let watching = vec![
         autocmd::on("follow cursor", &moves, Scope::All, |_| moved())?,
@@ -98,7 +99,7 @@ fn touch(win: i32) {
     });
 }
 
-/// Records that the user has moved the cursor or typed.
+/// Records that the user has moved the cursor or typed, or leaves a window.
 fn moved() -> mlua::Result<()> {
     touch(window::here()?);
     list()

@@ -190,6 +190,21 @@ fn a_window_the_user_moved_in_shortly_before_is_left_alone() {
     nvim.quit();
 }
 
+#[test]
+fn a_window_in_which_the_user_has_only_read_is_left_alone_for_a_while_after() {
+    let nvim = followed(waiting());
+    nvim.wait_text("following");
+    nvim.cmd("wincmd t");
+    nvim.keys("3j");
+    wait_pause(&nvim, "ready");
+    std::thread::sleep(REST);
+    let left = Instant::now();
+    nvim.cmd("wincmd p");
+    go_on(&nvim, "ready");
+    check_rest(&nvim, left, "a.txt:4", "b.txt:40");
+    nvim.quit();
+}
+
 /// Checks that the window the user has left changes from `before` to `after` only after its rest.
 #[track_caller]
 fn check_rest(nvim: &Nvim, left: Instant, before: &str, after: &str) {
