@@ -1185,6 +1185,40 @@ fn a_file_that_is_written_again_after_it_was_rejected_is_created_whole() {
 }
 
 #[test]
+fn a_file_moved_back_into_the_buffer_of_its_old_name_is_restored() {
+    for unsaved in [None, Some("mine")] {
+        let mut w = running(Place::Disk, Some("a\nb\n"));
+        shell(&mut w, |disk| {
+            disk.put(F, "a\nB\n");
+            disk.moves(F, G);
+        });
+        w.ends_turn("end_turn");
+        w.goes_on();
+        check_whole(&w, G, &[Whole::Moved(F.into())]);
+        let buf = w.opens_file(F);
+        if let Some(line) = unsaved {
+            let edit = LineEdit {
+                start: 0,
+                removed: 1,
+                lines: vec![line.into()],
+            };
+            w.edits(|editor, _, out| editor.types(buf, edit, out));
+        }
+        reject(&mut w);
+        assert_eq!(w.disk.get(G), None);
+        // Beside unsaved lines, saving is left to the user.
+        if let Some(line) = unsaved {
+            assert_eq!(w.buffer(F), format!("a\nb\n{line}\n"));
+            saves(&mut w);
+        }
+        let left = disk(&w);
+        assert_eq!(left.as_deref(), Some(&*w.buffer(F)));
+        assert!(left.is_some_and(|left| left.starts_with("a\nb\n")));
+        check_settled(&w);
+    }
+}
+
+#[test]
 fn a_file_moved_into_the_buffer_of_a_missing_one_is_restored() {
     for unsaved in [&[][..], &["mine"]] {
         let mut w = running(Place::Disk, Some("a\nb\n"));

@@ -294,7 +294,8 @@ impl Workspace {
             review.moved_back = stamp;
             to.clone_into(&mut review.real);
         }
-        if let Some((buf, _)) = self.documents.find(path) {
+        let own = self.documents.find(path).map(|(buf, _)| buf);
+        if let Some(buf) = own {
             self.documents.rename(buf, to);
             let path = to.to_owned();
             fx.push(EditorEffect::Moved { buf, path });
@@ -302,7 +303,15 @@ impl Workspace {
         self.reviews.touch(path);
         self.reviews.touch(to);
         self.has_moved(path, to);
-        self.review_next(ReviewAction::Reject, to, Which::All, fx);
+        // The user may have opened the old name meanwhile.
+        let opened = self.documents.find(to).filter(|_| own.is_none());
+        if let Some(((_, document), review)) = opened.zip(self.reviews.get_mut(to)) {
+            review.decision_wrote(document.saved.clone().unwrap_or_default());
+            review.user_wrote(document.text.clone());
+            self.reread(to, true, fx);
+        } else {
+            self.review_next(ReviewAction::Reject, to, Which::All, fx);
+        }
         Next::Done
     }
 
