@@ -606,3 +606,22 @@ fn a_text_that_returns_over_the_agents_bytes_between_two_neovims_is_not_under_re
     assert_eq!(next.model.workspace.reviews().counts(S1), (0, 0));
     assert_eq!(disk(&next).as_deref(), Some(OLD));
 }
+
+#[test]
+fn another_line_end_that_a_buffer_shows_as_part_of_its_lines_is_pending_in_the_next_neovim() {
+    let mut w = running(Place::Buffer, Some("a\nb\n"));
+    writes(&mut w, "1", "a\r\nb\r\n");
+    check_hunks(&w, &[(0, "a b", "a\r b\r")]);
+    check_whole(&w, F, &[]);
+    commits(&mut w, "a\nb\n", "a\nb\n");
+    let mut next = w.next_neovim();
+    commits(&mut next, "a\nb\n", "a\nb\n");
+    let ends = "line ends LF to CRLF".to_owned();
+    check_whole(&next, F, &[Whole::Format(ends)]);
+    check_hunks(&next, &[]);
+    for w in [&mut next, &mut w] {
+        decide(w, ReviewAction::Reject);
+        assert_eq!(disk(w).as_deref(), Some("a\nb\n"));
+        assert_eq!(w.model.workspace.reviews().counts(S1), (0, 0));
+    }
+}

@@ -177,6 +177,9 @@ impl Workspace {
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
         change.change = as_read(change.change.clone(), disk.clone(), restored);
+        if let Body::Text(content) = &mut change.change.after.body {
+            *content = document.reads(content);
+        }
         change.reading = Some(Box::new(Reading {
             disk,
             is_known,

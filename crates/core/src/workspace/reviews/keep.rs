@@ -14,6 +14,7 @@ use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptNow, KeptOffer, KeptReview};
 use crate::text::Text;
 use crate::text::diff::Conflict;
+use crate::text::format::LineEnd;
 use crate::text::plural;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
@@ -314,12 +315,14 @@ impl Workspace {
             _ => now.clone(),
         };
         // Later changes are attributed to other programs, such as another editor.
-        let current = kept.current.unwrap_or_else(|| text.clone());
-        file.agent_wrote(current);
+        let is_other_end = kept.current.as_ref().is_some_and(|it| is_read_as(it, &now));
+        let known = kept.current.filter(|_| !is_other_end);
+        file.agent_wrote(known.unwrap_or_else(|| text.clone()));
         for offer in kept.offers {
             file.offer(offer.into());
         }
-        file.may_be_committed = kept.is_uncommitted;
+        // The repository may have had the same lines.
+        file.may_be_committed = kept.is_uncommitted && !is_other_end;
         if *file.ledger.current() != text {
             file.others_wrote(text);
             file.may_be_committed = true;
@@ -418,6 +421,15 @@ impl From<KeptOffer> for Conflict {
             base: Vec::new(),
         }
     }
+}
+
+/// Returns whether lines of a buffer, each with a CR at its end, are the lines of this file.
+fn is_read_as(lines: &Text, now: &FileState) -> bool {
+    let Body::Text(DiskText { text, format }) = &now.body else {
+        return false;
+    };
+    let without = || lines.to_string().replace("\r\n", "\n");
+    format.line_end == LineEnd::CrLf && lines != text && without() == text.to_string()
 }
 
 /// Returns the state of a file that was read, whose mode and kind were not.
