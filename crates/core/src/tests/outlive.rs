@@ -608,6 +608,17 @@ fn a_text_that_returns_over_the_agents_bytes_between_two_neovims_is_not_under_re
 }
 
 #[test]
+fn bytes_that_another_program_writes_over_the_agents_text_between_two_neovims_stay() {
+    let mut w = running(Place::Disk, Some(OLD));
+    shell(&mut w, |disk| disk.put(F, NEW));
+    w.disk.put(F, "\0bytes");
+    let mut next = w.next_neovim();
+    assert_eq!(next.model.workspace.reviews().counts(S1), (0, 0));
+    decide(&mut next, ReviewAction::Reject);
+    assert_eq!(disk(&next).as_deref(), Some("\0bytes"));
+}
+
+#[test]
 fn another_line_end_that_a_buffer_shows_as_part_of_its_lines_is_pending_in_the_next_neovim() {
     let mut w = running(Place::Buffer, Some("a\nb\n"));
     writes(&mut w, "1", "a\r\nb\r\n");

@@ -14,7 +14,7 @@ use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptNow, KeptOffer, KeptReview};
 use crate::text::Text;
 use crate::text::diff::Conflict;
-use crate::text::format::LineEnd;
+use crate::text::format::{Format, LineEnd};
 use crate::text::plural;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
@@ -307,13 +307,16 @@ impl Workspace {
             file.rebase(base);
         }
         file.from = from;
-        file.now = match kept.now {
-            KeptNow::Bytes { bytes, blob } => FileState {
-                body: Body::Bytes { bytes, blob },
-                ..now.clone()
-            },
-            _ => now.clone(),
-        };
+        file.now = now.clone();
+        match (kept.now, &now.body) {
+            (KeptNow::Bytes { bytes, blob }, _) => file.now.body = Body::Bytes { bytes, blob },
+            // It was a text then, in whatever format.
+            (KeptNow::File, Body::Bytes { .. }) => {
+                let text = FileState::of_text(Text::default(), Format::default());
+                file.now.body = text.body;
+            }
+            _ => {}
+        }
         // Later changes are attributed to other programs, such as another editor.
         let is_other_end = kept.current.as_ref().is_some_and(|it| is_read_as(it, &now));
         let known = kept.current.filter(|_| !is_other_end);
