@@ -20,8 +20,9 @@ if ! nvim=$(sh "$checkout/tools/find-nvim.sh"); then
 	nvim=$try/../nvim/bin/nvim
 fi
 
-# The practice file is new each time, so that every lesson finds what it expects.
-rm -rf "$try/practice" "$try/xdg/STATE/nvim/swap"
+# The practice file is new each time, and has no review of the last one's changes, so that every
+# lesson finds what it expects.
+rm -rf "$try/practice" "$try/xdg/STATE/nvim/swap" "$try/xdg/STATE/nvim/acp.nvim/projects"
 mkdir "$try/practice"
 cp "$checkout/agents/src/bin/acp-tutor/acp-practice.lua" "$try/practice/"
 # A project of its own, not a part of this one; where there is no git it is nobody's part.
