@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 
 use acp_core::spine::event::{DiskText, Stamp};
-use acp_core::spine::project::{Blob, Body, FileState, KeptNow, KeptOffer, KeptReview};
+use acp_core::spine::project::{Blob, Body, FileState, KeptOffer, KeptReview};
 use acp_core::text::format::Format;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -32,24 +32,16 @@ enum Content {
 struct Review {
     path: Vec<u8>,
     from: Option<Vec<u8>>,
-    content: Content,
+    base: Content,
+    now: Content,
     mode: Option<u32>,
     stamp: Option<(u64, u64, i64, i64)>,
-    now: Now,
     offers: Vec<(Range<usize>, Vec<String>)>,
 }
 
-#[derive(Debug, Arbitrary)]
-enum Now {
-    File,
-    Missing,
-    Link(Vec<u8>),
-}
-
-impl Review {
-    fn kept(self) -> KeptReview {
-        let path = |bytes: Vec<u8>| OsString::from_vec(bytes).into();
-        let body = match self.content {
+impl Content {
+    fn state(self, mode: Option<u32>, stamp: Option<Stamp>) -> FileState {
+        let body = match self {
             Content::Missing => Body::Missing,
             // The text itself is kept elsewhere.
             Content::Text(bytes) => Body::Text(DiskText {
@@ -60,9 +52,16 @@ impl Review {
                 bytes,
                 blob: blob.map(Blob),
             },
-            Content::Link(to) => Body::Link(path(to)),
+            Content::Link(to) => Body::Link(OsString::from_vec(to).into()),
             Content::Unreadable(why) => Body::Unreadable(why),
         };
+        FileState { body, mode, stamp }
+    }
+}
+
+impl Review {
+    fn kept(self) -> KeptReview {
+        let path = |bytes: Vec<u8>| OsString::from_vec(bytes).into();
         let stamp = self.stamp.map(|(inode, bytes, seconds, nanos)| Stamp {
             inode,
             bytes,
@@ -72,20 +71,9 @@ impl Review {
             path: path(self.path),
             from: self.from.map(path),
             accepted: None,
-            base: FileState {
-                body,
-                mode: self.mode,
-                stamp,
-            },
+            base: self.base.state(self.mode, stamp),
             current: None,
-            stamp,
-            mode: self.mode,
-            now: match self.now {
-                Now::File => KeptNow::File,
-                Now::Missing => KeptNow::Missing,
-                Now::Link(to) => KeptNow::Link(path(to)),
-            },
-            encoding: None,
+            now: self.now.state(self.mode, stamp),
             is_uncommitted: false,
             offers: self
                 .offers

@@ -12,7 +12,6 @@ use serde_with::{As, FromInto};
 
 use crate::spine::event::{DiskText, Stamp};
 use crate::text::Text;
-use crate::text::format::Encoding;
 
 /// The largest file whose content is stored, in bytes.
 pub const MAX_KEPT: u64 = 5 << 20;
@@ -101,18 +100,12 @@ pub struct KeptReview {
     /// serialized, like [`DiskText::text`].
     #[serde(skip)]
     pub current: Option<Text>,
-    /// The file as it was last known on disk: a later stamp is a change that is not in `current`.
-    pub stamp: Option<Stamp>,
-    /// Its permission bits then.
-    pub mode: Option<u32>,
-    /// The kind of file at the path then.
-    pub now: KeptNow,
+    /// The file as it was last known on disk: a later stamp is a change that is not in `current`,
+    /// which is its text.
+    pub now: FileState,
     /// The agent's lines that are offered in place of the user's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<KeptOffer>,
-    /// The encoding of the file then, if only a buffer has told it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub encoding: Option<Encoding>,
     /// The user's repository had another version then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_uncommitted: bool,
@@ -123,33 +116,6 @@ pub struct KeptReview {
 pub struct KeptOffer {
     pub rows: Range<usize>,
     pub lines: Vec<String>,
-}
-
-/// What a kept review has at its path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum KeptNow {
-    /// If it is missing later, another program has deleted it.
-    File,
-    /// A binary file, like [`Body::Bytes`].
-    Bytes { bytes: u64, blob: Option<Blob> },
-    /// The agent deleted the file.
-    Missing,
-    /// A link with this target took the file's place.
-    Link(#[serde(with = "RawPath")] PathBuf),
-}
-
-impl KeptNow {
-    pub fn of(state: &FileState) -> Self {
-        match &state.body {
-            Body::Missing => KeptNow::Missing,
-            Body::Link(to) => KeptNow::Link(to.clone()),
-            Body::Bytes { bytes, blob } => KeptNow::Bytes {
-                bytes: *bytes,
-                blob: *blob,
-            },
-            Body::Text(_) | Body::Unreadable(_) => KeptNow::File,
-        }
-    }
 }
 
 /// A change of a file as a whole, in addition to its hunks.
@@ -179,5 +145,14 @@ impl FileState {
             mode: None,
             stamp: None,
         }
+    }
+
+    /// Returns the state with this text, if it is that of a text file.
+    pub fn with_text(&self, text: &Text) -> Self {
+        let mut state = self.clone();
+        if let Body::Text(content) = &mut state.body {
+            content.text = text.clone();
+        }
+        state
     }
 }

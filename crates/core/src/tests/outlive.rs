@@ -13,7 +13,7 @@ use super::world::{Part, S1, World};
 use crate::event::{Event, ProjectEvent, ViewEvent};
 use crate::spine::effect::Turns;
 use crate::spine::event::{DiskText, ListEvent, ReviewAction, Scope};
-use crate::spine::project::{Committed, FileState, KeptNow, KeptReview, Whole};
+use crate::spine::project::{Body, Committed, FileState, KeptReview, Whole};
 use crate::text::format::Format;
 use crate::text::{LineEdit, Text};
 
@@ -33,6 +33,11 @@ fn reviewed(is_open: bool) -> World {
     commits(&mut w, OLD, OLD);
     assert_eq!(hunks(&w), 2);
     w
+}
+
+/// Returns the state of a text file as a review stores it.
+fn a_text() -> FileState {
+    FileState::of_text(Text::default(), Format::default())
 }
 
 fn version(text: &str) -> Option<DiskText> {
@@ -174,15 +179,15 @@ fn a_kept_review_continues() {
             accepted: None,
             base,
             current: None,
-            stamp: None,
-            mode: None,
-            now: if path == "/p/gone" {
-                KeptNow::Missing
-            } else {
-                KeptNow::File
+            now: match path {
+                "/p/gone" => FileState::missing(),
+                "/p/made" => FileState {
+                    body: Body::Unreadable("it was busy".into()),
+                    ..a_text()
+                },
+                _ => a_text(),
             },
             offers: Vec::new(),
-            encoding: None,
             is_uncommitted: false,
         };
         let files = vec![
@@ -225,12 +230,11 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
                 ..FileState::of_text(Text::from_text(OLD), Format::default())
             },
             current: None,
-            stamp: None,
-            // Earlier versions kept the link's own.
-            mode: Some(0o777),
-            now: KeptNow::Link(F.into()),
+            now: FileState {
+                body: Body::Link(F.into()),
+                ..FileState::missing()
+            },
             offers: Vec::new(),
-            encoding: None,
             is_uncommitted: false,
         }];
         let root = PathBuf::from("/p");
@@ -265,11 +269,8 @@ fn is_left(w: &mut World) {
         accepted: None,
         base: FileState::of_text(Text::from_text(OLD), Format::default()),
         current: None,
-        stamp: None,
-        mode: None,
-        now: KeptNow::File,
+        now: a_text(),
         offers: Vec::new(),
-        encoding: None,
         is_uncommitted: false,
     };
     if w.kept.is_empty() {
@@ -386,11 +387,8 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
         accepted: None,
         base: FileState::of_text(Text::from_text(base), Format::default()),
         current: Some(Text::from_text(current)),
-        stamp: None,
-        mode: None,
-        now: KeptNow::File,
+        now: a_text(),
         offers: Vec::new(),
-        encoding: None,
         is_uncommitted: false,
     }];
     let root = PathBuf::from("/p");

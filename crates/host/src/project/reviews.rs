@@ -27,17 +27,18 @@ use super::manifest::{Entries, decode as decode_manifest};
 use super::reading::{Exhausted, nanoseconds};
 use super::store::{Loss, Store, Sync, write_private};
 use acp_core::spine::event::Stamp;
-use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptNow, KeptReview};
+use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptReview};
 use acp_core::text::diff::{diff, merge};
+use acp_core::text::format::Format;
 use acp_core::text::{Text, moved};
 use acp_edge::panics::lock;
 use acp_edge::paths::is_exhausted;
 
 /// The first bytes of a file of reviews; the last one is the version.
-const MAGIC: &[u8; 8] = b"acprevw5";
+const MAGIC: &[u8; 8] = b"acprevw6";
 
 /// The same of the version before, which is still read.
-const BEFORE: &[u8; 8] = b"acprevw4";
+const BEFORE: &[u8; 8] = b"acprevw5";
 
 /// Stores this Neovim's reviews of one project.
 #[derive(Debug)]
@@ -301,15 +302,12 @@ impl Keeper {
             if cut.is_agents(&change.after) && !is_moved {
                 let review = KeptReview {
                     current: change.after.text(),
-                    stamp: change.after.stamp,
-                    mode: change.after.mode,
-                    now: KeptNow::of(&change.after),
+                    now: change.after.with_text(&Text::default()),
                     path: change.path.clone(),
                     from: change.from,
                     accepted: None,
                     base: change.before,
                     offers: Vec::new(),
-                    encoding: None,
                     is_uncommitted: false,
                 };
                 taken.insert(change.path, Record::new(review));
@@ -317,7 +315,7 @@ impl Keeper {
             return Ok(());
         };
         let mut review = record.review(&self.store)?;
-        let is_known = review.stamp == change.after.stamp && from.is_none();
+        let is_known = review.now.stamp == change.after.stamp && from.is_none();
         if is_known || !cut.is_agents(&change.after) {
             taken.insert(review.path.clone(), record);
             return Ok(());
@@ -332,9 +330,7 @@ impl Keeper {
             }
         }
         review.current = change.after.text().or(review.current);
-        review.stamp = change.after.stamp;
-        review.mode = change.after.mode;
-        review.now = KeptNow::of(&change.after);
+        review.now = change.after.with_text(&Text::default());
         taken.insert(change.path, Record::new(review));
         Ok(())
     }
@@ -423,10 +419,7 @@ pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let bytes = fs::read(path)?;
     let stored = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
     let blobs = |record: Record| {
-        let now = match record.review.now {
-            KeptNow::Bytes { blob, .. } => blob,
-            _ => None,
-        };
+        let now = blob_of(&record.review.now);
         [record.blob, record.accepted, record.current, now]
             .into_iter()
             .flatten()
@@ -447,13 +440,9 @@ struct Record {
 
 impl Record {
     fn new(review: KeptReview) -> Self {
-        let blob = match &review.base.body {
-            Body::Bytes { blob, .. } => *blob,
-            _ => None,
-        };
         Self {
+            blob: blob_of(&review.base),
             review,
-            blob,
             accepted: None,
             current: None,
         }
@@ -510,6 +499,14 @@ impl Record {
     }
 }
 
+/// Returns the name of a binary file's content, if it is stored.
+fn blob_of(state: &FileState) -> Option<Blob> {
+    match state.body {
+        Body::Bytes { blob, .. } => blob,
+        _ => None,
+    }
+}
+
 fn text_of(bytes: &[u8]) -> Text {
     Text::from_text(&String::from_utf8_lossy(bytes))
 }
@@ -546,7 +543,7 @@ impl Cut {
 
 /// Returns the one review of a file that has two, each with the other's hunks as accepted text.
 fn both(older: KeptReview, newer: KeptReview) -> KeptReview {
-    let time = |review: &KeptReview| review.stamp.map(|stamp| stamp.modified);
+    let time = |review: &KeptReview| review.now.stamp.map(|stamp| stamp.modified);
     let last = match time(&older) > time(&newer) {
         true => older.clone(),
         false => newer.clone(),
@@ -607,18 +604,22 @@ fn decode(bytes: &[u8]) -> Option<Stored> {
     })
 }
 
-/// Returns the reviews of the version before, whose fields `is_deleted` and `link` became `now`.
+/// Returns the reviews of the version before, which had the state `now` in four fields.
 fn upgraded(json: &[u8]) -> Option<Vec<u8>> {
     let mut all: Value = serde_json::from_slice(json).ok()?;
     for record in all.get_mut(1)?.as_array_mut()? {
         let review = record.get_mut("review")?.as_object_mut()?;
-        let link = review.remove("link").filter(|link| !link.is_null());
-        let is_deleted = review.remove("is_deleted") == Some(Value::Bool(true));
-        let now = match link {
-            Some(link) => json!({ "Link": link }),
-            None if is_deleted => json!("Missing"),
-            None => json!("File"),
+        let format = review.get("base")?.pointer("/body/Text/format").cloned();
+        let mut format = format.unwrap_or(json!(Format::default()));
+        if let Some(encoding) = review.remove("encoding") {
+            format["encoding"] = encoding;
+        }
+        let body = match review.remove("now")? {
+            kind if kind == "File" => json!({ "Text": { "format": format } }),
+            body => body,
         };
+        let (mode, stamp) = (review.remove("mode")?, review.remove("stamp")?);
+        let now = json!({ "body": body, "mode": mode, "stamp": stamp });
         review.insert("now".to_owned(), now);
     }
     serde_json::to_vec(&all).ok()
@@ -635,36 +636,45 @@ mod tests {
     use super::*;
     use crate::project::manifest::encode as encode_manifest;
     use acp_core::spine::event::DiskText;
-    use acp_core::text::format::Format;
+    use acp_core::text::format::Encoding;
 
     #[test]
     fn reviews_of_the_version_before_are_read() {
         let path = |path: &str| json!({ "Unix": path.as_bytes() });
-        let record = |name: &str, is_deleted: bool, link: Option<Value>| {
+        let base = json!({ "body": "Missing", "mode": null, "stamp": null });
+        let record = |name: &str, now: Value, encoding: Option<Encoding>| {
             let mut review = json!({
                 "path": path(name),
                 "from": null,
-                "base": { "body": "Missing", "mode": null, "stamp": null },
+                "base": base,
                 "stamp": null,
                 "mode": 420,
-                "is_deleted": is_deleted,
+                "now": now,
             });
-            // The first ones of that version knew no links.
-            if let (Some(link), Some(review)) = (link, review.as_object_mut()) {
-                review.insert("link".to_owned(), link);
+            if let Some(encoding) = encoding {
+                review["encoding"] = json!(encoding);
             }
             json!({ "review": review, "blob": null, "current": null })
         };
+        let encoding = Encoding::of_neovim("cp932");
         let records = [
-            record("/p/a", false, None),
-            record("/p/b", true, Some(Value::Null)),
-            record("/p/c", false, Some(path("a"))),
+            record("/p/a", json!("File"), Some(encoding)),
+            record("/p/b", json!("Missing"), None),
+            record("/p/c", json!({ "Link": path("a") }), None),
         ];
         let all = json!([path("/p"), records, []]);
         let stored = decode(&seal(BEFORE, all.to_string().as_bytes())).expect("readable");
         let now = stored.records.into_iter().map(|record| record.review.now);
-        let link = KeptNow::Link("a".into());
-        let want = [KeptNow::File, KeptNow::Missing, link];
+        let format = Format {
+            encoding,
+            ..Format::default()
+        };
+        let text = FileState::of_text(Text::default(), format);
+        let want = [text.body, Body::Missing, Body::Link("a".into())].map(|body| FileState {
+            body,
+            mode: Some(0o644),
+            stamp: None,
+        });
         assert_eq!(now.collect::<Vec<_>>(), want);
         assert_eq!(stored.root, Path::new("/p"));
     }
@@ -680,11 +690,8 @@ mod tests {
                 stamp: None,
             },
             current: current.map(Text::from_text),
-            stamp: None,
-            mode: None,
-            now: KeptNow::File,
+            now: FileState::of_text(Text::default(), Format::default()),
             offers: Vec::new(),
-            encoding: None,
             is_uncommitted: false,
         }
     }

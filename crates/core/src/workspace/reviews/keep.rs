@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use super::{FileReview, Reviews};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, ReadError};
+use crate::spine::event::{DiskFile, ReadError};
 use crate::spine::ids::SessionKey;
-use crate::spine::project::{Body, FileState, KeptNow, KeptOffer, KeptReview};
+use crate::spine::project::{Body, FileState, KeptOffer, KeptReview};
 use crate::text::Text;
 use crate::text::diff::Conflict;
-use crate::text::format::{Format, LineEnd};
+use crate::text::format::LineEnd;
 use crate::text::plural;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
@@ -252,8 +252,8 @@ impl Workspace {
         result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) -> Option<PathBuf> {
-        if let KeptNow::Link(to) = kept.now.clone() {
-            return self.restore_linked(session, kept, to);
+        if kept.now.link().is_some() {
+            return self.restore_linked(session, kept);
         }
         let mut disk = match result {
             Ok(disk) => disk,
@@ -268,13 +268,15 @@ impl Workspace {
                 return None;
             }
         };
-        let of_base = kept.base.format().map(|format| format.encoding);
-        if let (Some(content), Some(encoding)) = (&mut disk.content, kept.encoding.or(of_base)) {
-            content.read_in(encoding);
+        if let Some(content) = &mut disk.content {
+            let states = [&kept.now, &kept.base].into_iter();
+            for format in states.filter_map(FileState::format) {
+                content.read_in(format.encoding);
+            }
         }
         // The review may continue under another name.
         self.reviews.touch(&kept.path);
-        if disk.content.is_none() && kept.now != KeptNow::Missing {
+        if disk.content.is_none() && !kept.now.is_missing() {
             // Another program has deleted the file since; no decision is needed.
             return None;
         }
@@ -291,13 +293,17 @@ impl Workspace {
             Some((name, text)) => (name, Some(text)),
             None => (path, None),
         };
-        let now = state_of(&disk, &kept);
+        let is_as_left = disk.stamp == kept.now.stamp;
+        let (now, text) = match is_as_left && !is_read(&disk, &kept.now) {
+            true => (kept.now.clone(), kept.current.clone()),
+            false => {
+                let now = state_of(&disk, &kept, is_as_left);
+                (now.clone(), now.text())
+            }
+        };
+        let text = text.unwrap_or_default();
         // A buffer shows the bytes of a binary file in its own way.
         let buffer = buffer.filter(|_| now.is_text() || now.is_missing());
-        let text = match &kept.current {
-            Some(current) if !now.is_text() && disk.stamp == kept.stamp => current.clone(),
-            _ => now.text().unwrap_or_default(),
-        };
         let base = kept.accepted.or(kept.base.text()).unwrap_or_default();
         let from = kept.from;
         let file = self
@@ -307,20 +313,17 @@ impl Workspace {
             file.rebase(base);
         }
         file.from = from;
-        file.now = now.clone();
-        match (kept.now, &now.body) {
-            (KeptNow::Bytes { bytes, blob }, _) => file.now.body = Body::Bytes { bytes, blob },
-            // It was a text then, in whatever format.
-            (KeptNow::File, Body::Bytes { .. }) => {
-                let text = FileState::of_text(Text::default(), Format::default());
-                file.now.body = text.body;
-            }
-            _ => {}
-        }
-        // Later changes are attributed to other programs, such as another editor.
-        let is_other_end = kept.current.as_ref().is_some_and(|it| is_read_as(it, &now));
+        // A buffer may have had another line end than the file.
+        let is_other_end = is_as_left && line_end(&kept.now) != line_end(&now);
         let known = kept.current.filter(|_| !is_other_end);
-        file.agent_wrote(known.unwrap_or_else(|| text.clone()));
+        let known = known.unwrap_or_else(|| text.clone());
+        let before = match is_as_left || kept.now.is_unreadable() {
+            true => now.clone(),
+            false => kept.now.with_text(&known),
+        };
+        file.now = before.clone();
+        // Later changes are attributed to other programs, such as another editor.
+        file.agent_wrote(known);
         for offer in kept.offers {
             file.offer(offer.into());
         }
@@ -330,8 +333,7 @@ impl Workspace {
             file.others_wrote(text);
             file.may_be_committed = true;
         }
-        if now.is_text() != file.now.is_text() {
-            let before = file.now.clone();
+        if now != before {
             file.others_left(&before, now);
         }
         // The user typed the unsaved text.
@@ -342,12 +344,7 @@ impl Workspace {
     }
 
     /// Restores the review of a file that a link has replaced: reading its path reads another file.
-    fn restore_linked(
-        &mut self,
-        session: SessionKey,
-        kept: KeptReview,
-        to: PathBuf,
-    ) -> Option<PathBuf> {
+    fn restore_linked(&mut self, session: SessionKey, kept: KeptReview) -> Option<PathBuf> {
         let path = self.reviews.name_of(&kept.path, &kept.path);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return Some(path);
@@ -357,11 +354,7 @@ impl Workspace {
             .reviews
             .begin(&path, &kept.path, session, &base, kept.base);
         file.from = kept.from;
-        file.now = FileState {
-            body: Body::Link(to),
-            mode: None,
-            stamp: kept.stamp,
-        };
+        file.now = kept.now;
         file.may_be_committed = kept.is_uncommitted;
         file.agent_wrote(kept.current.unwrap_or(base));
         let is_pending = file.is_pending();
@@ -379,28 +372,15 @@ impl FileReview {
             return None;
         }
         let base = ledger.base();
-        let body = match &self.origin.body {
-            Body::Text(content) => Body::Text(DiskText {
-                text: base.clone(),
-                format: content.format,
-            }),
-            body => body.clone(),
-        };
         // What a buffer shows of bytes is not restored.
         let is_told = matches!(self.origin.body, Body::Text(_) | Body::Bytes { .. });
         Some(KeptReview {
             path: path.to_owned(),
             from: self.from.clone(),
             accepted: (!is_told && !base.is_empty()).then(|| base.clone()),
-            base: FileState {
-                body,
-                ..self.origin.clone()
-            },
+            base: self.origin.with_text(base),
             current: Some(ledger.current().clone()),
-            stamp: self.now.stamp,
-            mode: self.now.mode,
-            now: KeptNow::of(&self.now),
-            encoding: self.now.told_encoding(),
+            now: self.now.with_text(&Text::default()),
             offers: ledger.offered().into_iter().map(KeptOffer::from).collect(),
             is_uncommitted: self.is_left_uncommitted(ledger.current()),
         })
@@ -426,32 +406,31 @@ impl From<KeptOffer> for Conflict {
     }
 }
 
-/// Returns whether lines of a buffer, each with a CR at its end, are the lines of this file.
-fn is_read_as(lines: &Text, now: &FileState) -> bool {
-    let Body::Text(DiskText { text, format }) = &now.body else {
-        return false;
-    };
-    let without = || lines.to_string().replace("\r\n", "\n");
-    format.line_end == LineEnd::CrLf && lines != text && without() == text.to_string()
+/// Returns whether the lines under review are read from the file as it is on disk, not only from its
+/// buffer.
+fn is_read(disk: &DiskFile, now: &FileState) -> bool {
+    let formats = disk.content.as_ref().map(|content| content.format);
+    let formats = formats.zip(now.format());
+    formats.is_some_and(|(disk, now)| disk.encoding == now.encoding)
 }
 
-/// Returns the state of a file that was read, whose mode and kind were not.
-fn state_of(disk: &DiskFile, kept: &KeptReview) -> FileState {
-    let body = match (&disk.content, &kept.now) {
-        (None, _) => Body::Missing,
-        (Some(_), KeptNow::Bytes { bytes, blob }) if disk.stamp == kept.stamp => Body::Bytes {
-            bytes: *bytes,
-            blob: *blob,
-        },
-        (Some(content), _) if disk.stamp != kept.stamp && content.text.has_nul() => Body::Bytes {
+fn line_end(state: &FileState) -> Option<LineEnd> {
+    state.format().map(|format| format.line_end)
+}
+
+/// Returns the state of a file that was read, whose mode was not.
+fn state_of(disk: &DiskFile, kept: &KeptReview, is_as_left: bool) -> FileState {
+    let body = match &disk.content {
+        None => Body::Missing,
+        Some(content) if !is_as_left && content.text.has_nul() => Body::Bytes {
             bytes: disk.stamp.map_or(0, |stamp| stamp.bytes),
             blob: None,
         },
-        (Some(content), _) => Body::Text(content.clone()),
+        Some(content) => Body::Text(content.clone()),
     };
     FileState {
         body,
-        mode: kept.mode.or(kept.base.mode),
+        mode: kept.now.mode.or(kept.base.mode),
         stamp: disk.stamp,
     }
 }

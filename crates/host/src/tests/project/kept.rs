@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::locked::Locked;
-use acp_core::spine::project::{KeptNow, KeptOffer, KeptReview};
+use acp_core::spine::project::{KeptOffer, KeptReview};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, LineEnd};
 
@@ -79,12 +79,20 @@ impl Work {
                 stamp: None,
             },
             current: None,
-            stamp: None,
-            mode: Some(0o644),
-            now: KeptNow::File,
+            now: FileState {
+                mode: Some(0o644),
+                ..FileState::of_text(Text::default(), Format::default())
+            },
             offers: Vec::new(),
-            encoding: None,
             is_uncommitted: false,
+        }
+    }
+
+    /// Returns the state of a text file as a review stores it.
+    fn state_now(&self, name: &str) -> FileState {
+        FileState {
+            stamp: acp_edge::paths::stamp(&self.path(name)),
+            ..FileState::of_text(Text::default(), Format::default())
         }
     }
 
@@ -209,7 +217,7 @@ fn reviews_are_taken_over_once_after_their_neovim_has_ended() {
         text.format = format;
     }
     text.from = Some(one.path("from"));
-    text.now = KeptNow::Missing;
+    text.now = FileState::missing();
     let link = Body::Link("to".into());
     let large = Body::Bytes {
         bytes: 9,
@@ -225,7 +233,7 @@ fn reviews_are_taken_over_once_after_their_neovim_has_ended() {
     reviews[1].base.mode = None;
     reviews[1].accepted = Some(Text::from_text("the user's\n"));
     reviews[1].current = Some(Text::from_text("with\na line\n"));
-    reviews[3].now = KeptNow::Bytes {
+    reviews[3].now.body = Body::Bytes {
         bytes: 5,
         blob: None,
     };
@@ -281,10 +289,9 @@ impl Work {
                 kept.path.strip_prefix(&self.root).expect("below").display(),
                 state(&kept.base, false),
                 now.unwrap_or_default(),
-                if kept.now == KeptNow::Missing {
-                    " deleted"
-                } else {
-                    ""
+                match kept.now.is_missing() {
+                    true => " deleted",
+                    false => "",
                 }
             )
         };
@@ -336,7 +343,7 @@ fn what_a_cut_turn_changed_after_the_last_report_is_part_of_its_review() {
     one.file("a", "one\n2\n3\n");
     one.keep(&[KeptReview {
         current: Some(Text::from_text("one\n2\n3\n")),
-        stamp: acp_edge::paths::stamp(&one.path("a")),
+        now: one.state_now("a"),
         offers: vec![offer(1..2), offer(3..3)],
         ..one.review("a", one.text("1\n2\n3\n").body)
     }]);
@@ -358,7 +365,7 @@ fn a_move_under_review_is_no_deletion_of_a_cut_turn() {
     one.keep(&[KeptReview {
         from: Some(one.path("a")),
         current: Some(Text::from_text("1\ntwo\n")),
-        stamp: acp_edge::paths::stamp(&one.path("b")),
+        now: one.state_now("b"),
         ..one.review("b", one.text("1\n2\n").body)
     }]);
     let _folder = one.end();
@@ -533,11 +540,8 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         accepted: None,
         base: changes[0].before.clone(),
         current: Some(Text::from_text("of the same review")),
-        stamp: None,
-        mode: None,
-        now: KeptNow::of(&changes[0].after),
+        now: changes[0].after.clone(),
         offers: Vec::new(),
-        encoding: None,
         is_uncommitted: false,
     }]);
     let again = old.another();
