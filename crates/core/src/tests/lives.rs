@@ -1388,6 +1388,16 @@ fn what_was_reported_before_the_read_of_a_binary_file_is_announced() {
     ]);
 }
 
+#[test]
+fn a_file_of_the_agents_that_was_opened_and_closed_before_its_report_is_new_in_the_next_neovim() {
+    check(&[
+        call_begins(),
+        Step::Shell(2, vec![(0, 0, 1)]),
+        Step::Buffer(2, "open"),
+        Step::Buffer(2, "wipe"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -333,10 +333,11 @@ impl Workspace {
             true => &change.change.after,
             false => &change.change.before,
         };
-        let last = last.text().unwrap_or_default();
+        let last = last.clone();
+        let text = last.text().unwrap_or_default();
         for part in std::mem::take(&mut change.read) {
             let (path, current) = self.review_name(&part.path, &part.path);
-            let base = current.unwrap_or(&last).clone();
+            let base = current.unwrap_or(&text).clone();
             // A file that comes back is not new: it continues from the one that was gone.
             let gone = self.reviews.get(&path).map(|review| &review.origin);
             let gone = gone.filter(|origin| {
@@ -351,11 +352,12 @@ impl Workspace {
                 continue;
             }
             // The text stays that of the version that was read last.
-            let now = self.reviews.get(&path).map(|review| review.now.clone());
+            let now = self.reviews.get(&path).map_or(&last, |review| &review.now);
+            let now = Some(now.clone()).filter(|now| !now.is_missing());
             let review = self
                 .reviews
                 .begin(&path, &part.path, session, &base, origin.clone());
-            if let Some(now) = now.filter(|now| !now.is_missing()) {
+            if let Some(now) = now {
                 review.has_version(now);
             }
             review.was_agents(&taken, &origin);
