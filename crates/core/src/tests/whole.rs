@@ -742,6 +742,28 @@ fn stored_binary_content_is_restored() {
 }
 
 #[test]
+fn binary_content_of_another_program_replaces_the_agents() {
+    for before in [&b"\0one"[..], b"text\n"] {
+        let mut w = running(Place::Disk, None);
+        w.ends_turn("end_turn");
+        shell(&mut w, |disk| disk.set(F.into(), before.to_vec()));
+        w.prompts("go");
+        shell(&mut w, |disk| disk.set(F.into(), b"\0two".to_vec()));
+        w.ends_turn("end_turn");
+        check_whole(&w, F, &[Whole::Binary { kept: true }]);
+        shell(&mut w, |disk| disk.set(F.into(), b"\0theirs".to_vec()));
+        check_settled(&w);
+        reject(&mut w);
+        assert_eq!(w.disk.files[Path::new(F)], b"\0theirs");
+        // The agent's content is under review again if it comes back.
+        shell(&mut w, |disk| disk.set(F.into(), b"\0two".to_vec()));
+        check_whole(&w, F, &[Whole::Binary { kept: true }]);
+        reject(&mut w);
+        assert_eq!(w.disk.files[Path::new(F)], before);
+    }
+}
+
+#[test]
 fn content_too_large_to_store_is_reported_and_left() {
     let mut w = running(Place::Disk, None);
     w.ends_turn("end_turn");

@@ -199,11 +199,14 @@ impl FileReview {
     /// they restore an agent's change that another program had reverted.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
         let pending = (!self.whole().is_empty()).then(|| Away {
-            origin: self.origin.clone(),
+            origin: self.origin.with_text(self.ledger.base()),
             now: self.now.clone(),
         });
         let away = self.away.take_if(|away| away.is_back(&after));
         if let Some(Away { origin, .. }) = away.filter(|_| pending.is_none()) {
+            if let (Some(base), false) = (origin.text(), after.is_text()) {
+                self.rebase(base);
+            }
             (self.origin, self.now) = (origin, after);
             return;
         }
@@ -228,7 +231,9 @@ impl FileReview {
             };
             return;
         }
-        if std::mem::discriminant(&self.now.body) != std::mem::discriminant(&after.body) {
+        let is_binary = matches!(after.body, Body::Bytes { .. }) && self.now.body != after.body;
+        let kinds = [&self.now.body, &after.body].map(std::mem::discriminant);
+        if is_binary || kinds[0] != kinds[1] {
             // Another author created, deleted or overwrote the file, so this change is not pending.
             // If the text returns, so does its earlier state.
             if after.text().is_none_or(|text| text.is_empty()) {
