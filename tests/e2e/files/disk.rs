@@ -213,7 +213,7 @@ fn nuls_reach_a_buffer_through_every_kind_of_edit() {
 /// gives the old bytes.
 #[track_caller]
 fn check_reviewed(before: &[u8], content: &str) {
-    let script = Script::new().writes("a.txt", content).turn().done();
+    let script = Script::new().writes("a.txt", content).turn().turn().done();
     let project = Project::new().file("a.txt", before).agent("agent", &script);
     let nvim = start(project, "a.txt");
     turn(&nvim);
@@ -225,6 +225,9 @@ fn check_reviewed(before: &[u8], content: &str) {
     nvim.wait("the old bytes", || {
         std::fs::read(nvim.project.path("a.txt")).is_ok_and(|bytes| bytes == before)
     });
+    turn(&nvim);
+    let files = "return (require('acp').status().review or {}).files or 0";
+    assert_eq!(nvim.lua(files, ()), 0);
     nvim.quit();
 }
 

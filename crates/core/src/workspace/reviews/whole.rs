@@ -308,6 +308,10 @@ pub(super) fn between(
 /// Returns the new format as far as the bytes of both texts show it; the rest is taken from the old
 /// format.
 fn as_shown(old: (Format, &Text), new: (Format, &Text)) -> Format {
+    if (old.0.encoding, new.0.encoding) == (Encoding::Other, Encoding::Latin1) {
+        // Without its buffer, a file in such an encoding is read as latin-1.
+        return old.0;
+    }
     let has_end =
         |(format, text): (Format, &Text)| text.len() > 1 || text.len() == 1 && format.final_newline;
     let mut shown = new.0;
