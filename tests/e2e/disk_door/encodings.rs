@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
 
-use super::super::files::{check_bytes, hunks, open, turn, wait_hunks, wait_lines};
+use super::super::files::{Script, check_bytes, hunks, open, turn, wait_hunks, wait_lines};
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
 
@@ -169,6 +169,31 @@ fn a_new_files_review_keeps_its_encoding_for_the_next_neovim() {
 }
 
 #[test]
+fn a_review_in_an_encoding_that_only_neovim_reads_goes_on_in_the_next_one() {
+    let before = content(b"\xc6\xfc\xcb\xdc", "two\n");
+    let script = Script::new().writes("a.txt", "日本\nTWO\n");
+    let encodings = "set fileencodings=utf-8,euc-jp";
+    let project = Project::new().file("a.txt", &before).before(encodings);
+    let nvim = project.agent("agent", &script.done()).start();
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    turn(&nvim);
+    let hunk = json!([[1, ["two"], ["TWO"], "pending"]]);
+    wait_hunks(&nvim, hunk.clone());
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    let nvim = Nvim::start(project);
+    nvim.cmd("edit a.txt");
+    open(&nvim);
+    wait_hunks(&nvim, hunk);
+    nvim.cmd("Acp reject all");
+    wait_bytes(&nvim, &before);
+    wait_hunks(&nvim, json!([]));
+    check_silent(&nvim);
+    nvim.quit();
+}
+
+#[test]
 fn a_file_that_the_agent_converts_to_utf_8_is_brought_back_in_its_encoding() {
     let before = content(b"\xc4\xe3\xba\xc3", "two\n");
     let command = "printf '你好\\nTWO\\n' > a.txt";
@@ -262,8 +287,6 @@ fn a_file_in_utf_16_is_reviewed_as_a_whole() {
 fn a_buffer_whose_name_is_not_utf_8_is_left_alone() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-
-    use crate::files::Script;
 
     let script = Script::new().writes("a.txt", "TWO\n");
     let project = Project::new().file("a.txt", "two\n");

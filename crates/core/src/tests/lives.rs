@@ -1398,6 +1398,16 @@ fn a_file_of_the_agents_that_was_opened_and_closed_before_its_report_is_new_in_t
     ]);
 }
 
+#[test]
+fn the_same_bytes_written_again_are_the_agents_in_the_next_neovim() {
+    check(&[
+        call_begins(),
+        Step::Whole(0, "bytes"),
+        Step::Look,
+        Step::Whole(0, "bytes"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

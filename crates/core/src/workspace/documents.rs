@@ -351,13 +351,12 @@ impl Documents {
 
     /// Records the file that a buffer was read from before it was attached, if the file's present
     /// text is the text that was read.
-    pub fn recognise(&mut self, buf: BufId, disk: &DiskFile) {
+    pub fn recognise(&mut self, buf: BufId, content: &DiskText, stamp: Option<Stamp>) {
         if let Some(document) = self.by_buf.get_mut(&buf)
             && document.stamp.is_none()
-            && let Some(content) = &disk.content
             && document.saved.as_ref() == Some(&document.reads(content).text)
         {
-            document.stamp = disk.stamp;
+            document.stamp = stamp;
         }
     }
 

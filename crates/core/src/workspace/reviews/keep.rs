@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{FileReview, Reviews};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{HostEffect, Level};
-use crate::spine::event::{DiskFile, ReadError};
+use crate::spine::event::{DiskFile, DiskText, ReadError};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptOffer, KeptReview};
 use crate::text::Text;
@@ -284,9 +284,6 @@ impl Workspace {
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return Some(path);
         }
-        if let Some((buf, _)) = self.documents.find(&disk.real) {
-            self.documents.recognise(buf, &disk);
-        }
         let opened = self.documents.find(&disk.real);
         let buffer = opened.map(|(_, document)| (document.path.clone(), document.text.clone()));
         let (path, buffer) = match buffer {
@@ -295,13 +292,23 @@ impl Workspace {
         };
         let is_as_left = disk.stamp == kept.now.stamp;
         let (now, text) = match is_as_left && !is_read(&disk, &kept.now) {
-            true => (kept.now.clone(), kept.current.clone()),
+            true => {
+                let text = kept.current.clone().unwrap_or_default();
+                (kept.now.with_text(&text), text)
+            }
             false => {
                 let now = state_of(&disk, &kept, is_as_left);
-                (now.clone(), now.text())
+                let text = now.text().unwrap_or_default();
+                (now, text)
             }
         };
-        let text = text.unwrap_or_default();
+        let content = match &now.body {
+            Body::Text(content) => Some(content),
+            _ => disk.content.as_ref(),
+        };
+        if let (Some((buf, _)), Some(content)) = (self.documents.find(&disk.real), content) {
+            self.documents.recognise(buf, content, disk.stamp);
+        }
         // A buffer shows the bytes of a binary file in its own way.
         let buffer = buffer.filter(|_| now.is_text() || now.is_missing());
         let base = kept.accepted.or(kept.base.text()).unwrap_or_default();
@@ -372,6 +379,10 @@ impl FileReview {
             return None;
         }
         let base = ledger.base();
+        let mut now = self.now.with_text(&Text::default());
+        if let (Body::Text(content), Some(format)) = (&mut now.body, self.format()) {
+            content.format = format;
+        }
         // What a buffer shows of bytes is not restored.
         let is_told = matches!(self.origin.body, Body::Text(_) | Body::Bytes { .. });
         Some(KeptReview {
@@ -380,7 +391,7 @@ impl FileReview {
             accepted: (!is_told && !base.is_empty()).then(|| base.clone()),
             base: self.origin.with_text(base),
             current: Some(ledger.current().clone()),
-            now: self.now.with_text(&Text::default()),
+            now,
             offers: ledger.offered().into_iter().map(KeptOffer::from).collect(),
             is_uncommitted: self.is_left_uncommitted(ledger.current()),
         })
@@ -418,15 +429,20 @@ fn line_end(state: &FileState) -> Option<LineEnd> {
     state.format().map(|format| format.line_end)
 }
 
-/// Returns the state of a file that was read, whose mode was not.
+/// Returns the state of a file that was read, whose mode was not. Binary content of the same size is
+/// taken for the same.
 fn state_of(disk: &DiskFile, kept: &KeptReview, is_as_left: bool) -> FileState {
-    let body = match &disk.content {
-        None => Body::Missing,
-        Some(content) if !is_as_left && content.text.has_nul() => Body::Bytes {
-            bytes: disk.stamp.map_or(0, |stamp| stamp.bytes),
-            blob: None,
-        },
-        Some(content) => Body::Text(content.clone()),
+    let bytes = disk.stamp.map_or(0, |stamp| stamp.bytes);
+    let is_binary = |content: &DiskText| !is_as_left && content.text.has_nul();
+    let body = match (&disk.content, &kept.now.body) {
+        (None, _) => Body::Missing,
+        (Some(content), Body::Bytes { bytes: size, .. })
+            if *size == bytes && is_binary(content) =>
+        {
+            kept.now.body.clone()
+        }
+        (Some(content), _) if is_binary(content) => Body::Bytes { bytes, blob: None },
+        (Some(content), _) => Body::Text(content.clone()),
     };
     FileState {
         body,
