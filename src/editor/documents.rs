@@ -140,9 +140,26 @@ fn saved(fired: Fired) -> mlua::Result<()> {
     if !buffer::is_loaded(buf)? || written::is_other(buf, &fired.matched()?)? {
         return Ok(());
     }
-    if !is_attached(buf) {
-        return attach(buf, Source::Disk);
+    match is_attached(buf) {
+        true => report_saved(buf),
+        false => attach(buf, Source::Disk),
     }
+}
+
+/// Reports a buffer that was saved, unless `BufWritePost` did: an earlier autocommand of that event may
+/// have failed.
+///
+/// # Errors
+/// Neovim's error.
+pub fn write_ends(buf: i32) -> mlua::Result<()> {
+    let is_untold = with_buffer(buf, |buffer| buffer.writing.as_ref().map(drop)).is_some();
+    match is_untold && buffer::is_loaded(buf)? {
+        true => report_saved(buf),
+        false => Ok(()),
+    }
+}
+
+fn report_saved(buf: i32) -> mlua::Result<()> {
     let stamp = stamp(buf)?;
     let has_failed = has_failed(buf, stamp)?;
     let replaced = set_replaced(buf, None);

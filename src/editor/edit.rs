@@ -16,11 +16,12 @@ use super::documents::{self, APPLYING, is_attached, is_renamed, report_state, ti
 use super::kit::autocmd::{self, Scope};
 use super::kit::{buffer, defer, user, window};
 use super::loading::is_loading;
+use super::notify::notify;
 use super::nvim::{self, api};
 use super::state::send;
 use super::{guard, outside};
 use acp_core::event::{BufferEvent, Event};
-use acp_core::spine::effect::Save;
+use acp_core::spine::effect::{Level, Save};
 use acp_core::spine::event::{EditDone, EditError, SaveError, Stamp};
 use acp_core::spine::ids::BufId;
 use acp_core::spine::pending::Token;
@@ -342,7 +343,19 @@ fn save(edit: &Edit, stamp: Option<Stamp>) -> Result<(), SaveError> {
     if let Some(why) = unencodable(buf, text).map_err(refused)? {
         return Err(SaveError::Refused(why));
     }
-    write_over(edit, path, stamp)?;
+    if let Err(why) = write_over(edit, path, stamp) {
+        let is_written = acp_edge::paths::stamp(path) != stamp
+            && matches!(nvim::buf_option(buf, "modified"), Ok(false));
+        let SaveError::Refused(hook) = &why else {
+            return Err(why);
+        };
+        if !is_written {
+            return Err(why);
+        }
+        documents::write_ends(buf).map_err(refused)?;
+        let text = format!("{name} is saved; a save hook failed: {hook}");
+        notify(Level::Warn, &text).unwrap_or_default();
+    }
     match nvim::buf_option::<bool>(buf, "modified") {
         Ok(false) => Ok(()),
         // A hook has wiped out the buffer after the write.

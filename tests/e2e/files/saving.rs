@@ -206,6 +206,23 @@ fn a_failing_save_hook_is_reported_to_the_agent_and_nothing_is_lost() {
 }
 
 #[test]
+fn a_hook_that_fails_after_the_save_does_not_make_it_a_failed_one() {
+    let nvim = start_with("autocmd BufWritePost *.txt throw 'no linter'", write());
+    turn(&nvim);
+    nvim.wait_text("a.txt is saved; a save hook failed: BufWritePost");
+    check_bytes(&nvim, "a.txt", "one\nTWO\nthree\n");
+    wait_hunks(&nvim, json!([[1, ["two"], ["TWO"], "pending"]]));
+    nvim.cmd("Acp reject all");
+    wait_hunks(&nvim, json!([]));
+    nvim.wait("the old text", || {
+        let text = std::fs::read(nvim.project.path("a.txt"));
+        text.is_ok_and(|text| text == b"one\ntwo\nthree\n")
+    });
+    assert_eq!(nvim.lua("return vim.bo.modified", ()), false);
+    nvim.quit();
+}
+
+#[test]
 fn a_buffer_that_a_save_hook_wipes_out_is_saved_without_an_error() {
     let project = Project::new()
         .file("a.txt", "one\ntwo\nthree\n")
