@@ -15,7 +15,7 @@ use super::notify::notify;
 use super::nvim::{self, api};
 use super::panel::{self, Contents, Kind};
 use super::state::{self, send};
-use super::{chats, keys, layout};
+use super::{chats, input, keys, layout};
 use acp_core::conversation::queue::{QueueAction, QueuedInfo};
 use acp_core::event::{Event, SessionEvent};
 use acp_core::spine::attachment::Attachment;
@@ -65,12 +65,17 @@ pub fn show(key: SessionKey, view: &QueueView) -> mlua::Result<()> {
         None => Vec::new(),
     };
     if view.ids.is_empty() {
-        SHOWN.with_borrow_mut(|all| all.remove(&key));
+        let shown = SHOWN.with_borrow_mut(|all| all.remove(&key));
         if windows.contains(&window::here()?)
             && let Some(chat) = chats::get(key)
         {
-            // The next key was meant for a prompt here: it must not change the draft.
-            window::go_to_first(&[chat.transcript, chat.input])?;
+            let is_users = |shown: Shown| shown.ids.iter().all(|id| shown.own.contains(id));
+            let is_empty = input::text(chat.input).is_ok_and(|text| text.is_empty());
+            // Else the next key was meant for a prompt here: it must not change the draft.
+            match is_empty && shown.is_some_and(is_users) {
+                true => window::go_to_first(&[chat.input, chat.transcript])?,
+                false => window::go_to_first(&[chat.transcript, chat.input])?,
+            }
         }
         return panel::show(key, Kind::Queue, None);
     }

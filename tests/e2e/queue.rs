@@ -169,6 +169,16 @@ fn a_count_removes_several_queued_prompts() {
 }
 
 #[test]
+fn removing_the_last_queued_prompt_leads_to_an_empty_input() {
+    let nvim = busy(&[turn("one")]);
+    go(&nvim, "acp-queue");
+    nvim.keys("2dd");
+    nvim.wait("the panel to go", || windows(&nvim) == WITHOUT);
+    assert_eq!(here(&nvim), "acp-input");
+    nvim.quit();
+}
+
+#[test]
 fn edit_in_the_panel_shows_the_prompts_again() {
     let nvim = busy(&[turn("one")]);
     go(&nvim, "acp-queue");
