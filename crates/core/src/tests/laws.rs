@@ -280,11 +280,11 @@ pub fn check_rest(world: &mut World) {
 fn check_kept(world: &World) {
     let pending = world.model.workspace.reviews().iter();
     let documents = world.model.workspace.documents();
-    let saved = |path: &Path| documents.find(path).and_then(|(_, it)| it.saved.as_ref());
+    let document = |path: &Path| documents.find(path).map(|(_, document)| document);
     let pending = pending.filter(|(path, _)| path.starts_with("/p"));
     let pending: Vec<_> = pending
         .filter_map(|(path, file)| {
-            let kept = file.kept(path, saved(path))?;
+            let kept = file.kept(path, document(path))?;
             let is_text = file.origin.is_text();
             Some((path, is_text.then(|| kept.base.text()).flatten()))
         })

@@ -297,8 +297,8 @@ impl Story {
             return;
         }
         for (path, review) in self.w.model.workspace.reviews().iter() {
-            let saved = self.w.model.workspace.documents().find(path);
-            let now = review.kept(path, saved.and_then(|(_, file)| file.saved.as_ref()));
+            let document = self.w.model.workspace.documents().find(path);
+            let now = review.kept(path, document.map(|(_, document)| document));
             let stored = self.w.kept.iter().find(|kept| kept.path == *path);
             assert_eq!(now.as_ref(), stored, "what is stored of {path:?}");
         }
@@ -325,7 +325,8 @@ impl Story {
             let read = next.disk.read(place).unwrap();
             let text = read.content.map(|content| content.text).unwrap_or_default();
             // Bytes that a buffer shows may have become part of the accepted text.
-            let is_mixed = review.ledger.base().has_nul();
+            let texts_before = [Some(review.ledger.base().clone()), origin.text()];
+            let is_mixed = texts_before.iter().flatten().any(Text::has_nul);
             if !review.ledger.offered().is_empty() || is_mixed {
                 continue;
             }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{FileReview, Reviews};
 use crate::spine::cx::Effects;
 use crate::spine::effect::{HostEffect, Level};
-use crate::spine::event::{DiskFile, DiskText, ReadError};
+use crate::spine::event::{DiskFile, DiskText, ReadError, is_later};
 use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptOffer, KeptReview};
 use crate::text::Text;
@@ -17,6 +17,7 @@ use crate::text::diff::Conflict;
 use crate::text::format::LineEnd;
 use crate::text::plural;
 use crate::workspace::Workspace;
+use crate::workspace::documents::Document;
 use crate::workspace::jobs::ReadJob;
 
 impl Reviews {
@@ -112,10 +113,9 @@ impl Workspace {
     pub(crate) fn tell_reviews(&mut self, touched: BTreeSet<PathBuf>, fx: &mut Effects) {
         let mut all: BTreeMap<PathBuf, ReviewChanges> = BTreeMap::new();
         for path in touched {
-            let saved = self.documents.find(&path);
-            let saved = saved.and_then(|(_, document)| document.saved.as_ref());
+            let document = self.documents.find(&path).map(|(_, document)| document);
             let file = self.reviews.get(&path);
-            let kept = file.and_then(|file| file.kept(&path, saved));
+            let kept = file.and_then(|file| file.kept(&path, document));
             let root = file.filter(|_| kept.is_some());
             let root = root.and_then(|file| self.project_of(&path, file));
             let mut kept = root.zip(kept);
@@ -371,10 +371,12 @@ impl Workspace {
 }
 
 impl FileReview {
-    /// Returns what a later Neovim has to know of the review: also if a decision about the file, which
-    /// has the text `saved` under unsaved lines, is pending once these are lost.
-    pub fn kept(&self, path: &Path, saved: Option<&Text>) -> Option<KeptReview> {
-        let ledger = self.ledger.left(saved);
+    /// Returns what a later Neovim has to know of the review: also if a decision about the file is
+    /// pending once the unsaved lines of its buffer are lost.
+    pub fn kept(&self, path: &Path, document: Option<&Document>) -> Option<KeptReview> {
+        let ledger = self
+            .ledger
+            .left(document.and_then(|document| document.saved.as_ref()));
         if !self.is_pending() && ledger.hunks().is_empty() {
             return None;
         }
@@ -382,6 +384,11 @@ impl FileReview {
         let mut now = self.now.with_text(&Text::default());
         if let (Body::Text(content), Some(format)) = (&mut now.body, self.format()) {
             content.format = format;
+            // What the buffer has saved may not be reported yet.
+            let saved = document.and_then(|document| document.stamp);
+            if now.stamp.is_none() || is_later(saved, now.stamp) {
+                now.stamp = saved;
+            }
         }
         // What a buffer shows of bytes is not restored.
         let is_told = matches!(self.origin.body, Body::Text(_) | Body::Bytes { .. });
