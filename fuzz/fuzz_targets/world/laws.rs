@@ -57,8 +57,7 @@ pub fn check_kept(world: &World) {
         .iter()
         .filter_map(|(path, file)| {
             let document = documents.find(path).map(|(_, document)| document);
-            let saved = document.and_then(|document| document.saved.as_ref());
-            let kept = file.kept(path, saved)?;
+            let kept = file.kept(path, document)?;
             Some((path, file.origin.is_text(), kept.base.text()))
         });
     let pending: Vec<_> = pending.collect();

@@ -169,6 +169,38 @@ fn a_new_files_review_keeps_its_encoding_for_the_next_neovim() {
 }
 
 #[test]
+fn a_review_goes_on_in_a_next_neovim_whose_buffer_reads_the_file_in_another_encoding() {
+    let encodings = ENCODINGS.map(|(encoding, first, _)| (encoding, content(first, "two\n")));
+    let latin = ("latin1", b"\xe9\ntwo\n".to_vec());
+    for (encoding, before) in encodings.into_iter().chain([latin]) {
+        for command in ["sed -i s/two/TWO/ a.txt", "echo ASCII > a.txt"] {
+            let project = Project::new();
+            let is_latin = encoding == "latin1";
+            // Only the next one is told the encoding.
+            let door = Door::of(project, &before, command);
+            if !is_latin {
+                door.nvim.cmd("bwipeout a.txt");
+            }
+            turn(&door.nvim);
+            door.nvim
+                .wait("the change", || hunks(&door.nvim) != json!([]));
+            let project = Rc::clone(&door.nvim.project);
+            door.nvim.quit();
+            let nvim = Nvim::start(project);
+            nvim.cmd(&format!("set fileencodings=utf-8,{encoding} | edit a.txt"));
+            open(&nvim);
+            nvim.wait("the change again", || hunks(&nvim) != json!([]));
+            nvim.cmd("Acp reject all");
+            wait_bytes(&nvim, &before);
+            let files = "return (require('acp').status().review or {}).files or 0";
+            nvim.wait("nothing to review", || nvim.lua(files, ()) == 0);
+            check_silent(&nvim);
+            nvim.quit();
+        }
+    }
+}
+
+#[test]
 fn a_review_in_an_encoding_that_only_neovim_reads_goes_on_in_the_next_one() {
     let before = content(b"\xc6\xfc\xcb\xdc", "two\n");
     let script = Script::new().writes("a.txt", "日本\nTWO\n");

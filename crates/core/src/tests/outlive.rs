@@ -14,7 +14,7 @@ use crate::event::{Event, ProjectEvent, ViewEvent};
 use crate::spine::effect::Turns;
 use crate::spine::event::{DiskText, ListEvent, ReviewAction, Scope};
 use crate::spine::project::{Body, Committed, FileState, KeptReview, Whole};
-use crate::text::format::Format;
+use crate::text::format::{Format, LineEnd};
 use crate::text::{LineEdit, Text};
 
 const F: &str = "/p/f";
@@ -164,6 +164,18 @@ fn what_unsaved_changes_hide_of_the_agents_lines_is_kept() {
 }
 
 #[test]
+fn unsaved_lines_over_a_change_without_lines_are_no_difference_to_the_repository() {
+    let mut w = running(Place::Buffer, Some(OLD));
+    shell(&mut w, |disk| {
+        disk.modes.insert(F.into(), 0o755);
+    });
+    commits(&mut w, OLD, OLD);
+    types(&mut w, 2, 0, &["mine"]);
+    check_whole(&w, F, &[Whole::Mode(0o644, 0o755)]);
+    assert!(!w.kept[0].is_uncommitted);
+}
+
+#[test]
 fn a_kept_review_continues() {
     for is_open in [false, true] {
         let mut w = World::ready();
@@ -211,6 +223,64 @@ fn a_kept_review_continues() {
 }
 
 #[test]
+fn a_review_from_a_buffer_that_showed_the_line_ends_is_of_the_same_lines() {
+    // The host reports the file's own line end for some of them.
+    for line_end in [LineEnd::Lf, LineEnd::CrLf] {
+        for (ends, final_newline) in [("\r\n", true), ("", false)] {
+            for is_open in [false, true] {
+                let mut w = World::ready();
+                let text = |first: &str| format!("{first}\r\nb\r\nc{ends}");
+                w.disk.put(F, &text("A"));
+                if is_open {
+                    w.opens_file(F);
+                }
+                let format = Format {
+                    line_end,
+                    final_newline,
+                    ..Format::default()
+                };
+                let state = |first: &str| FileState::of_text(Text::from_text(&text(first)), format);
+                let files = vec![KeptReview {
+                    base: state("a"),
+                    current: state("A").text(),
+                    now: state("A").with_text(&Text::default()),
+                    ..left("", "")
+                }];
+                let root = PathBuf::from("/p");
+                w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
+                check_hunks(&w, &[(0, "a", "A")]);
+                check_whole(&w, F, &[]);
+                w.decides(ReviewAction::Reject, Scope::All);
+                let bytes = w.disk.files.get(Path::new(F)).unwrap();
+                assert_eq!(String::from_utf8_lossy(bytes), text("a"));
+                assert_eq!(hunks(&w), 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_back_in_the_place_of_a_link_is_not_under_review() {
+    let mut w = World::ready();
+    // It was there before this Neovim.
+    w.holds(Part::Watcher);
+    w.disk.put(F, OLD);
+    let files = vec![KeptReview {
+        now: FileState {
+            body: Body::Link("/p/other".into()),
+            ..FileState::missing()
+        },
+        ..left(OLD, "")
+    }];
+    let root = PathBuf::from("/p");
+    w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
+    assert_eq!(w.model.workspace.reviews().counts(S1), (0, 0));
+    w.opens_file(F);
+    assert_eq!((hunks(&w), w.buffer(F)), (0, OLD.to_owned()));
+    w.skip();
+}
+
+#[test]
 fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target() {
     for is_open in [false, true] {
         let mut w = World::ready();
@@ -239,7 +309,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
         }];
         let root = PathBuf::from("/p");
         w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
-        assert_eq!(w.model.workspace.reviews().counts(S1), (1, 0));
+        assert_eq!(w.model.workspace.reviews().counts(S1), (1, 1));
         check_whole(&w, "/p/linked", &[Whole::Link]);
         w.decides(ReviewAction::Reject, Scope::All);
         assert!(w.disk.links.is_empty());
@@ -376,12 +446,9 @@ fn the_users_saves_are_known_to_the_next_neovim() {
     assert_eq!(w.saved.len(), 2);
 }
 
-/// Has an earlier Neovim leave a review of `F` with this base and text, while the disk has `now`.
-fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
-    if let Some(now) = now {
-        w.disk.put(F, now);
-    }
-    let files = vec![KeptReview {
+/// Returns a review of `F` with these texts.
+fn left(base: &str, current: &str) -> KeptReview {
+    KeptReview {
         path: F.into(),
         from: None,
         accepted: None,
@@ -390,7 +457,15 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
         now: a_text(),
         offers: Vec::new(),
         is_uncommitted: false,
-    }];
+    }
+}
+
+/// Has an earlier Neovim leave a review of `F` with this base and text, while the disk has `now`.
+fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
+    if let Some(now) = now {
+        w.disk.put(F, now);
+    }
+    let files = vec![left(base, current)];
     let root = PathBuf::from("/p");
     w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
     w.goes_on();

@@ -742,6 +742,19 @@ fn stored_binary_content_is_restored() {
 }
 
 #[test]
+fn a_text_that_has_become_binary_is_restored_if_it_is_opened_meanwhile() {
+    let mut w = running(Place::Disk, Some("a\nb\n"));
+    shell(&mut w, |disk| disk.set(F.into(), b"\0agent\nb\n".to_vec()));
+    w.ends_turn("end_turn");
+    w.opens_file(F);
+    check_whole(&w, F, &[Whole::Binary { kept: true }]);
+    reject(&mut w);
+    assert_eq!(disk(&w).as_deref(), Some("a\nb\n"));
+    assert_eq!(w.buffer(F), "a\nb\n");
+    check_settled(&w);
+}
+
+#[test]
 fn binary_content_of_another_program_replaces_the_agents() {
     for before in [&b"\0one"[..], b"text\n"] {
         let mut w = running(Place::Disk, None);
@@ -905,6 +918,23 @@ fn a_deleted_and_recreated_file_is_one_change() {
         check_hunks(&w, &[(1, "b", "C")]);
         reject(&mut w);
         assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+    }
+}
+
+#[test]
+fn a_file_replaced_by_a_link_to_nowhere_is_restored() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| {
+            disk.removes(F);
+            disk.links.insert(F.into(), "/nowhere".into());
+        });
+        check_whole(&w, F, &[Whole::Link]);
+        w.ends_turn("end_turn");
+        reject(&mut w);
+        assert!(w.disk.links.is_empty(), "{place:?}");
+        assert_eq!(disk(&w).as_deref(), Some("a\nb\n"), "{place:?}");
+        check_settled(&w);
     }
 }
 

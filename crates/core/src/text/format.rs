@@ -144,6 +144,13 @@ impl Format {
         (text, final_newline)
     }
 
+    /// Returns whether every line with an end has a CR before it.
+    pub fn shows_line_ends(&self, text: &Text) -> bool {
+        let unended = usize::from(!self.final_newline);
+        let ended = text.len().saturating_sub(unended);
+        ended > 0 && text.lines(0..ended).all(|line| line.ends_with('\r'))
+    }
+
     /// Returns the bytes of `text` in this format.
     ///
     /// # Errors

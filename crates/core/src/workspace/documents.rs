@@ -127,9 +127,9 @@ impl Document {
     /// Returns whether every line of the file has a CR at its end in the buffer: the user has opened
     /// it with `++ff=unix`.
     fn shows_line_ends(&self) -> bool {
-        let lines = self.saved.iter().flat_map(|text| text.lines(0..text.len()));
-        let mut lines = lines.peekable();
-        lines.peek().is_some() && lines.all(|line| line.ends_with('\r'))
+        let format = self.state.format;
+        let saved = self.saved.as_ref();
+        saved.is_some_and(|text| format.shows_line_ends(text))
     }
 
     /// Applies an edit of the buffer, and returns the matching edit of the text.

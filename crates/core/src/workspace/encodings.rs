@@ -7,7 +7,8 @@ use std::path::Path;
 
 use crate::spine::event::DiskText;
 use crate::spine::project::{Body, FileChange, FileState};
-use crate::text::format::Encoding;
+use crate::text::Text;
+use crate::text::format::{Encoding, Format, LineEnd};
 use crate::workspace::Workspace;
 
 impl DiskText {
@@ -15,6 +16,24 @@ impl DiskText {
     pub fn read_in(&mut self, encoding: Encoding) {
         if let Some((format, text)) = self.format.reread(&self.text, encoding) {
             *self = DiskText { text, format };
+        }
+    }
+
+    /// Takes the line ends of a text as the file has them: lines of a buffer may end with CR, or
+    /// contain line feeds.
+    pub fn read_line_ends(&mut self) {
+        if self.format.shows_line_ends(&self.text) {
+            let lines = self.text.to_lines(0..self.text.len());
+            let bare = |line: &String| line.strip_suffix('\r').unwrap_or(line).to_owned();
+            self.text = Text::from_lines(lines.iter().map(bare));
+            self.format.line_end = LineEnd::CrLf;
+        } else if self.format.line_end == LineEnd::Cr
+            && let Ok(bytes) = self.format.encode(&self.text)
+        {
+            let encoding = self.format.encoding;
+            let (format, text) = Format::decode(&bytes);
+            *self = DiskText { text, format };
+            self.read_in(encoding);
         }
     }
 }

@@ -26,7 +26,7 @@ fn without_blank(text: &Text) -> Text {
 type Pending = (Option<(Text, Text)>, Vec<Conflict>, Vec<Whole>);
 
 /// Returns what is pending in each file if Neovim ends now: its unsaved lines end with it. What a
-/// buffer has shown of bytes is not stored.
+/// buffer has shown of bytes, or has kept beside a link, is not stored.
 fn pending(w: &World) -> BTreeMap<PathBuf, Pending> {
     let as_left = |(path, review): (&PathBuf, &FileReview)| {
         let saved = w.model.workspace.documents().find(path);
@@ -35,7 +35,7 @@ fn pending(w: &World) -> BTreeMap<PathBuf, Pending> {
         let is_pending = !ledger.hunks().is_empty() || !whole.is_empty();
         let texts = (ledger.base().clone(), ledger.current().clone());
         let mut states = [&review.origin, &review.now].into_iter();
-        let is_text = !states.any(|state| matches!(state.body, Body::Bytes { .. }));
+        let is_text = !states.any(|state| matches!(state.body, Body::Bytes { .. } | Body::Link(_)));
         let pending = (is_text.then_some(texts), ledger.offered(), whole);
         is_pending.then(|| (path.clone(), pending))
     };

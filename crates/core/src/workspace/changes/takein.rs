@@ -345,7 +345,7 @@ impl TakeIn {
         };
         // The buffer keeps its text if the file is no longer text, or if the agent did not delete
         // it.
-        let is_text = disk.content.is_none() || after.is_text();
+        let is_text = after.is_text() || disk.content.is_none() && !self.is_link();
         let was_this = document.stamp.is_some() || document.saved == before.text();
         let is_kept = on_disk.is_none() && (self.by.is_none() || !was_this);
         if *is_known || !is_text || is_kept {
@@ -426,9 +426,11 @@ fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileCha
     let is_back = is_link && disk.real == change.path;
     let was_text = is_back || matches!(change.after.body, Body::Text(_) | Body::Missing);
     let after = match disk.content {
-        None => FileState::missing(),
         // A link has replaced the file: the link's target was read, unless the file is back.
         Some(_) if is_link && !is_back => change.after,
+        // It leads nowhere. If it is gone by now, a report will say so.
+        None if is_link => change.after,
+        None => FileState::missing(),
         // It was not text and has not changed: only the host can say which kind of file it is.
         Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
         Some(content) if !was_text && content.text.has_nul() => change.after,

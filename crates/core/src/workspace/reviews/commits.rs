@@ -81,17 +81,15 @@ impl FileReview {
 
     /// Returns whether the repository is known to have the file otherwise.
     fn is_uncommitted(&self) -> bool {
-        self.is_in_repository() == Some(false)
+        self.is_left_uncommitted(self.ledger.current())
     }
 
-    /// Returns whether the repository is known to have the file otherwise, or with another text than
-    /// is left of it.
+    /// Returns whether the repository is known to have another file than one with the text that is left
+    /// of it.
     pub(super) fn is_left_uncommitted(&self, left: &Text) -> bool {
         let is_left = |version: &Option<DiskText>| self.is_version_with(version.as_ref(), left);
         let known = self.repository.as_ref();
-        let is_otherwise =
-            known.is_some_and(|known| !is_left(&known.head) && !is_left(&known.index));
-        self.is_uncommitted() || is_otherwise
+        known.is_some_and(|known| !is_left(&known.head) && !is_left(&known.index))
     }
 
     fn is_version(&self, version: Option<&DiskText>) -> bool {

@@ -164,6 +164,8 @@ impl Workspace {
         match before {
             _ if *review.ledger.current() == text => {}
             Some(before) => review.agent_wrote_over(&before, text, is_agents),
+            // A buffer shows them as lines.
+            None if review.has_agents_bytes() => review.agent_wrote(text),
             None => review.text_left(&text),
         }
     }

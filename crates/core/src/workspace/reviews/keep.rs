@@ -14,7 +14,7 @@ use crate::spine::ids::SessionKey;
 use crate::spine::project::{Body, FileState, KeptOffer, KeptReview};
 use crate::text::Text;
 use crate::text::diff::Conflict;
-use crate::text::format::LineEnd;
+use crate::text::format::{Encoding, Format};
 use crate::text::plural;
 use crate::workspace::Workspace;
 use crate::workspace::documents::Document;
@@ -248,11 +248,12 @@ impl Workspace {
     fn restore_kept(
         &mut self,
         session: SessionKey,
-        kept: KeptReview,
+        mut kept: KeptReview,
         result: Result<DiskFile, ReadError>,
         fx: &mut Effects,
     ) -> Option<PathBuf> {
-        if kept.now.link().is_some() {
+        let is_back = |disk: &DiskFile| disk.content.is_some() && disk.real == kept.path;
+        if kept.now.link().is_some() && !result.as_ref().is_ok_and(is_back) {
             return self.restore_linked(session, kept);
         }
         let mut disk = match result {
@@ -268,12 +269,6 @@ impl Workspace {
                 return None;
             }
         };
-        if let Some(content) = &mut disk.content {
-            let states = [&kept.now, &kept.base].into_iter();
-            for format in states.filter_map(FileState::format) {
-                content.read_in(format.encoding);
-            }
-        }
         // The review may continue under another name.
         self.reviews.touch(&kept.path);
         if disk.content.is_none() && !kept.now.is_missing() {
@@ -285,23 +280,22 @@ impl Workspace {
             return Some(path);
         }
         let opened = self.documents.find(&disk.real);
-        let buffer = opened.map(|(_, document)| (document.path.clone(), document.text.clone()));
+        let document = opened.map(|(_, document)| document);
+        let buffer = document.map(|document| (document.path.clone(), document.text.clone()));
+        let is_reread = kept.reread(&mut disk, document);
         let (path, buffer) = match buffer {
             Some((name, text)) => (name, Some(text)),
             None => (path, None),
         };
-        let is_as_left = disk.stamp == kept.now.stamp;
-        let (now, text) = match is_as_left && !is_read(&disk, &kept.now) {
-            true => {
-                let text = kept.current.clone().unwrap_or_default();
-                (kept.now.with_text(&text), text)
-            }
-            false => {
-                let now = state_of(&disk, &kept, is_as_left);
-                let text = now.text().unwrap_or_default();
-                (now, text)
-            }
+        let now = kept.state_now(&disk);
+        let is_binary = matches!(now.body, Body::Bytes { .. });
+        // A buffer shows bytes in its own way.
+        let shown = buffer.clone().filter(|_| is_binary);
+        let text = match now.is_text() {
+            true => now.text(),
+            false => shown.clone().or_else(|| kept.current.clone()),
         };
+        let text = text.unwrap_or_default();
         let content = match &now.body {
             Body::Text(content) => Some(content),
             _ => disk.content.as_ref(),
@@ -309,8 +303,6 @@ impl Workspace {
         if let (Some((buf, _)), Some(content)) = (self.documents.find(&disk.real), content) {
             self.documents.recognise(buf, content, disk.stamp);
         }
-        // A buffer shows the bytes of a binary file in its own way.
-        let buffer = buffer.filter(|_| now.is_text() || now.is_missing());
         let base = kept.accepted.or(kept.base.text()).unwrap_or_default();
         let from = kept.from;
         let file = self
@@ -320,9 +312,8 @@ impl Workspace {
             file.rebase(base);
         }
         file.from = from;
-        // A buffer may have had another line end than the file.
-        let is_other_end = is_as_left && line_end(&kept.now) != line_end(&now);
-        let known = kept.current.filter(|_| !is_other_end);
+        let is_as_left = disk.stamp == kept.now.stamp;
+        let known = shown.filter(|_| !kept.now.is_text()).or(kept.current);
         let known = known.unwrap_or_else(|| text.clone());
         let before = match is_as_left || kept.now.is_unreadable() {
             true => now.clone(),
@@ -335,7 +326,7 @@ impl Workspace {
             file.offer(offer.into());
         }
         // The repository may have had the same lines.
-        file.may_be_committed = kept.is_uncommitted && !is_other_end;
+        file.may_be_committed = kept.is_uncommitted && !is_reread;
         if *file.ledger.current() != text {
             file.others_wrote(text);
             file.may_be_committed = true;
@@ -351,7 +342,10 @@ impl Workspace {
     }
 
     /// Restores the review of a file that a link has replaced: reading its path reads another file.
-    fn restore_linked(&mut self, session: SessionKey, kept: KeptReview) -> Option<PathBuf> {
+    fn restore_linked(&mut self, session: SessionKey, mut kept: KeptReview) -> Option<PathBuf> {
+        if let Body::Text(base) = &mut kept.base.body {
+            base.read_line_ends();
+        }
         let path = self.reviews.name_of(&kept.path, &kept.path);
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return Some(path);
@@ -363,7 +357,8 @@ impl Workspace {
         file.from = kept.from;
         file.now = kept.now;
         file.may_be_committed = kept.is_uncommitted;
-        file.agent_wrote(kept.current.unwrap_or(base));
+        // A buffer that has kept the lines has ended.
+        file.agent_wrote(Text::default());
         let is_pending = file.is_pending();
         self.reviews.touch(&path);
         is_pending.then_some(path)
@@ -391,7 +386,8 @@ impl FileReview {
             }
         }
         // What a buffer shows of bytes is not restored.
-        let is_told = matches!(self.origin.body, Body::Text(_) | Body::Bytes { .. });
+        let is_binary = matches!(self.origin.body, Body::Bytes { .. }) && !now.is_text();
+        let is_told = self.origin.is_text() || is_binary;
         Some(KeptReview {
             path: path.to_owned(),
             from: self.from.clone(),
@@ -424,36 +420,71 @@ impl From<KeptOffer> for Conflict {
     }
 }
 
-/// Returns whether the lines under review are read from the file as it is on disk, not only from its
-/// buffer.
-fn is_read(disk: &DiskFile, now: &FileState) -> bool {
-    let formats = disk.content.as_ref().map(|content| content.format);
-    let formats = formats.zip(now.format());
-    formats.is_some_and(|(disk, now)| disk.encoding == now.encoding)
-}
-
-fn line_end(state: &FileState) -> Option<LineEnd> {
-    state.format().map(|format| format.line_end)
-}
-
-/// Returns the state of a file that was read, whose mode was not. Binary content of the same size is
-/// taken for the same.
-fn state_of(disk: &DiskFile, kept: &KeptReview, is_as_left: bool) -> FileState {
-    let bytes = disk.stamp.map_or(0, |stamp| stamp.bytes);
-    let is_binary = |content: &DiskText| !is_as_left && content.text.has_nul();
-    let body = match (&disk.content, &kept.now.body) {
-        (None, _) => Body::Missing,
-        (Some(content), Body::Bytes { bytes: size, .. })
-            if *size == bytes && is_binary(content) =>
-        {
-            kept.now.body.clone()
+impl KeptReview {
+    /// Takes the texts and that of the file as this Neovim reads their bytes: a buffer, here or in the
+    /// earlier Neovim, may have another encoding, or show the line ends in its lines. Returns whether
+    /// the text under review changes by this.
+    fn reread(&mut self, disk: &mut DiskFile, document: Option<&Document>) -> bool {
+        let states = [&self.now, &self.base].into_iter();
+        let formats = states.filter_map(FileState::format);
+        let encodings = formats.map(|format| format.encoding);
+        let encodings: Vec<Encoding> = encodings.chain(document.map(Document::encoding)).collect();
+        let shows_line_ends = |content: &DiskText| content.format.shows_line_ends(&content.text);
+        let is_plain = !disk.content.as_ref().is_some_and(shows_line_ends);
+        let read = |content: &mut DiskText| {
+            if is_plain {
+                content.read_line_ends();
+            }
+            for encoding in &encodings {
+                content.read_in(*encoding);
+            }
+            if let Some(document) = document {
+                *content = document.reads(content);
+            }
+        };
+        if let Some(content) = &mut disk.content {
+            read(content);
         }
-        (Some(content), _) if is_binary(content) => Body::Bytes { bytes, blob: None },
-        (Some(content), _) => Body::Text(content.clone()),
-    };
-    FileState {
-        body,
-        mode: kept.now.mode.or(kept.base.mode),
-        stamp: disk.stamp,
+        if let Body::Text(base) = &mut self.base.body {
+            read(base);
+        }
+        let before = self.current.clone();
+        if let (Body::Text(now), Some(current)) = (&mut self.now.body, &mut self.current) {
+            now.text.clone_from(current);
+            read(now);
+            current.clone_from(&now.text);
+        }
+        self.current != before
     }
+
+    /// Returns the state of a file that was read, whose mode was not. What only a buffer reads, and
+    /// binary content of the same size, is taken for the same.
+    fn state_now(&self, disk: &DiskFile) -> FileState {
+        let is_as_left = disk.stamp == self.now.stamp;
+        let bytes = disk.stamp.map_or(0, |stamp| stamp.bytes);
+        let Some(content) = &disk.content else {
+            return FileState::missing();
+        };
+        let has_nul = content.text.has_nul();
+        let body = match &self.now.body {
+            Body::Bytes { bytes: size, .. } if is_as_left || has_nul && *size == bytes => {
+                self.now.body.clone()
+            }
+            Body::Text(now) if is_only_neovims(now.format, content) => self.now.body.clone(),
+            _ if has_nul && !is_as_left => Body::Bytes { bytes, blob: None },
+            _ => Body::Text(content.clone()),
+        };
+        FileState {
+            body,
+            mode: self.now.mode.or(self.base.mode),
+            stamp: disk.stamp,
+        }
+    }
+}
+
+/// Returns whether a file of this format that the host reads like this is in an encoding that only
+/// Neovim reads.
+fn is_only_neovims(format: Format, read: &DiskText) -> bool {
+    let is_misread = read.format.encoding == Encoding::Latin1 || read.text.has_nul();
+    format.encoding == Encoding::Other && is_misread
 }

@@ -114,6 +114,11 @@ impl FileReview {
         self.origin.is_missing()
     }
 
+    /// Returns whether the agent has made the file binary, or changed its bytes.
+    pub(super) fn has_agents_bytes(&self) -> bool {
+        matches!(self.now.body, Body::Bytes { .. }) && self.now.body != self.origin.body
+    }
+
     /// Returns whether there was a text where there is a link now.
     pub fn is_replaced_by_link(&self) -> bool {
         self.origin.is_text() && self.now.link().is_some()
