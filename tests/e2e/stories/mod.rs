@@ -2,6 +2,7 @@
 
 mod commits;
 mod doors;
+mod formats;
 mod outlive;
 mod shell;
 
