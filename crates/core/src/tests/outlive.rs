@@ -260,6 +260,43 @@ fn a_review_from_a_buffer_that_showed_the_line_ends_is_of_the_same_lines() {
 }
 
 #[test]
+fn a_binary_file_whose_bytes_did_not_change_has_no_hunks_in_the_next_neovim() {
+    for is_open in [false, true] {
+        let mut w = World::ready();
+        // It was there before this Neovim.
+        w.holds(Part::Watcher);
+        let bytes = b"\0a\nb\n";
+        w.disk.set(F.into(), bytes.to_vec());
+        if is_open {
+            w.opens_file(F);
+        }
+        let state = FileState {
+            body: Body::Bytes {
+                bytes: bytes.len() as u64,
+                blob: None,
+            },
+            mode: Some(0o644),
+            stamp: w.disk.stamp(Path::new(F)),
+        };
+        // A buffer of the earlier Neovim has shown the bytes.
+        let files = vec![KeptReview {
+            from: Some("/p/before".into()),
+            base: state.clone(),
+            now: state,
+            ..left("", "\0a\nb\n")
+        }];
+        let root = PathBuf::from("/p");
+        w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
+        check_whole(&w, F, &[Whole::Moved("/p/before".into())]);
+        assert_eq!(hunks(&w), 0);
+        w.decides(ReviewAction::Reject, Scope::All);
+        assert_eq!(w.disk.files.get(Path::new("/p/before")).unwrap(), bytes);
+        assert_eq!(w.model.workspace.reviews().counts(S1), (0, 0));
+        w.skip();
+    }
+}
+
+#[test]
 fn a_file_that_is_back_in_the_place_of_a_link_is_not_under_review() {
     let mut w = World::ready();
     // It was there before this Neovim.

@@ -288,12 +288,12 @@ impl Workspace {
             None => (path, None),
         };
         let now = kept.state_now(&disk);
-        let is_binary = matches!(now.body, Body::Bytes { .. });
-        // A buffer shows bytes in its own way.
-        let shown = buffer.clone().filter(|_| is_binary);
-        let text = match now.is_text() {
-            true => now.text(),
-            false => shown.clone().or_else(|| kept.current.clone()),
+        let is_binary = |state: &FileState| matches!(state.body, Body::Bytes { .. });
+        // Only a buffer shows bytes as lines, in its own way.
+        let shown = buffer.clone().filter(|_| is_binary(&now));
+        let text = match now.is_missing() {
+            true => kept.current.clone(),
+            false => shown.clone().or_else(|| now.text()),
         };
         let text = text.unwrap_or_default();
         let content = match &now.body {
@@ -303,7 +303,11 @@ impl Workspace {
         if let (Some((buf, _)), Some(content)) = (self.documents.find(&disk.real), content) {
             self.documents.recognise(buf, content, disk.stamp);
         }
-        let base = kept.accepted.or(kept.base.text()).unwrap_or_default();
+        let base = match is_binary(&now) && kept.base.body == now.body {
+            true => Some(text.clone()),
+            false => kept.accepted.or(kept.base.text()),
+        };
+        let base = base.unwrap_or_default();
         let from = kept.from;
         let file = self
             .reviews
@@ -313,7 +317,10 @@ impl Workspace {
         }
         file.from = from;
         let is_as_left = disk.stamp == kept.now.stamp;
-        let known = shown.filter(|_| !kept.now.is_text()).or(kept.current);
+        let known = match is_binary(&kept.now) {
+            true => shown,
+            false => kept.current,
+        };
         let known = known.unwrap_or_else(|| text.clone());
         let before = match is_as_left || kept.now.is_unreadable() {
             true => now.clone(),
