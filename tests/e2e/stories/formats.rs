@@ -4,7 +4,6 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -127,16 +126,14 @@ fn state(path: &Path) -> Option<(u32, Vec<u8>)> {
 #[track_caller]
 fn wait_listed(nvim: &Nvim, files: &[&str]) {
     let code = "return (require('acp').status().review or {}).files or 0";
-    let is_all = || nvim.lua(code, ()) == files.len();
-    let mut tries = 0..3_000;
-    while !is_all() && tries.next().is_some() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    nvim.wait(&format!("{} files under review", files.len()), || {
+        nvim.lua(code, ()) == files.len()
+    });
     let list = list(nvim);
     let is_listed = |file: &&&str| list.iter().any(|line| line.starts_with(**file));
     let missing: Vec<&&str> = files.iter().filter(|file| !is_listed(file)).collect();
     assert!(
-        missing.is_empty() && is_all(),
+        missing.is_empty(),
         "missing: {missing:#?}, listed: {list:#?}"
     );
 }
@@ -223,22 +220,11 @@ fn check(opened: Opened, is_other_stamp: bool) {
     }
     nvim.cmd("Acp reject all");
     wait_listed(&nvim, &[]);
-    let mut wrong = Vec::new();
     for (file, _, before) in &files {
-        let expected = Some((0o644, before.to_vec()));
-        let is_back = || state(&nvim.project.path(file)) == expected;
-        let mut tries = 0..100;
-        while !is_back() && tries.next().is_some() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        if !is_back() {
-            let state = state(&nvim.project.path(file));
-            let state =
-                state.map(|(mode, bytes)| (mode, String::from_utf8_lossy(&bytes).into_owned()));
-            wrong.push((file, state));
-        }
+        nvim.wait(&format!("{opened:?}: {file} as it was"), || {
+            state(&nvim.project.path(file)) == Some((0o644, before.to_vec()))
+        });
     }
-    assert!(wrong.is_empty(), "{opened:?}: {wrong:#?}");
     assert!(
         !nvim.messages().contains("internal error"),
         "{}",

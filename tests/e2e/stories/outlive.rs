@@ -174,6 +174,37 @@ fn a_users_new_file_and_binary_files_are_as_they_were_after_a_reject_in_the_next
 }
 
 #[test]
+fn a_file_in_an_allowed_folder_is_under_review_in_the_next_neovim() {
+    let project = Project::new();
+    let notes = project.root().join("home/notes");
+    std::fs::create_dir(&notes).expect("the folder is new");
+    let path = notes.join("a.txt").to_string_lossy().into_owned();
+    touch(Path::new(&path), OLD);
+    let project = project.config("permissions", json!({ "allowed_dirs": ["~/notes"] }));
+    let script = Script::new().writes(&path, NEW);
+    let nvim = start(project.agent("agent", &script.done()), "");
+    turn(&nvim);
+    wait_review(&nvim, 1, 2);
+    // The folder is no longer that of a session.
+    nvim.cmd("Acp close");
+    nvim.cmd(&format!("edit {path}"));
+    wait_shown(&nvim);
+    nvim.cmd("2 | Acp accept hunk");
+    let hunk = ["      5 ~ FIVE"];
+    nvim.wait("the other hunk", || list(&nvim)[1..] == hunk);
+    let project = Rc::clone(&nvim.project);
+    nvim.quit();
+    let nvim = Nvim::start(project);
+    open(&nvim);
+    wait_review(&nvim, 1, 1);
+    assert_eq!(list(&nvim)[1..], hunk);
+    nvim.cmd("Acp reject all");
+    wait_review(&nvim, 0, 0);
+    wait_file(&nvim, &path, &OLD.replace("two", "TWO"));
+    nvim.quit();
+}
+
+#[test]
 fn a_review_continues_after_a_kill() {
     let nvim = changed();
     nvim.wait("the review to be stored", || {

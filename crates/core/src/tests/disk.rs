@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::event::Event;
 use crate::spine::effect::{HostEffect, MayReplace};
 use crate::spine::event::{DiskFile, DiskText, ReadError, Stamp, WriteError};
-use crate::spine::project::{Blob, Body, FileState};
+use crate::spine::project::{Blob, Body, FileState, KeptReview};
 use crate::text::Text;
 use crate::text::format::Format;
 
@@ -221,6 +221,18 @@ impl Disk {
             },
             other => panic!("no operation of a disk: {other:?}"),
         })
+    }
+
+    /// Gives the stored reviews of binary files that have the same bytes their stamps, as the host does.
+    pub fn recognise(&self, files: &mut [KeptReview]) {
+        for KeptReview { path, now, .. } in files {
+            if let Body::Bytes { blob, .. } = now.body
+                && blob.is_some()
+                && blob == self.files.get(path).map(|bytes| self::blob(bytes))
+            {
+                now.stamp = self.stamp(path);
+            }
+        }
     }
 
     /// Returns whether there is another file than a restore or a deletion may replace.

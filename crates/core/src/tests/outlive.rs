@@ -297,6 +297,39 @@ fn a_binary_file_whose_bytes_did_not_change_has_no_hunks_in_the_next_neovim() {
 }
 
 #[test]
+fn bytes_that_another_program_writes_between_neovims_are_not_under_review() {
+    for (later, is_open) in [(false, false), (true, false), (true, true)] {
+        let mut w = World::ready();
+        // It was there before this Neovim.
+        w.holds(Part::Watcher);
+        let mut state = |bytes: &[u8]| {
+            w.disk.set(F.into(), bytes.to_vec());
+            w.disk.states().remove(Path::new(F)).unwrap()
+        };
+        let files = vec![KeptReview {
+            base: state(b"\0old"),
+            current: None,
+            now: state(b"\0new"),
+            ..left("", "")
+        }];
+        if later {
+            state(b"\0out");
+        }
+        if is_open {
+            w.opens_file(F);
+        }
+        let root = PathBuf::from("/p");
+        w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
+        let whole = [Whole::Binary { kept: true }];
+        check_whole(&w, F, if later { &[] } else { &whole });
+        w.decides(ReviewAction::Reject, Scope::All);
+        let want: &[u8] = if later { b"\0out" } else { b"\0old" };
+        assert_eq!(w.disk.files.get(Path::new(F)).unwrap(), want);
+        w.skip();
+    }
+}
+
+#[test]
 fn a_file_that_is_back_in_the_place_of_a_link_is_not_under_review() {
     let mut w = World::ready();
     // It was there before this Neovim.

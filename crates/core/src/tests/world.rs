@@ -191,7 +191,8 @@ impl World {
         next.disk = self.disk.left();
         next.opens(1, "bot");
         next.kept.clone_from(&self.kept);
-        let (root, files) = (PathBuf::from("/p"), self.kept.clone());
+        let (root, mut files) = (PathBuf::from("/p"), self.kept.clone());
+        next.disk.recognise(&mut files);
         next.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
         next
     }

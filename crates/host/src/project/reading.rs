@@ -17,9 +17,9 @@ use rustix::fs::{Mode, OFlags};
 use super::effort::{cpu_time_of, helped};
 use super::manifest::{Entry, Stat, What};
 use super::scan::FoundFile;
-use super::store::{Loss, Store};
-use acp_core::spine::event::DiskText;
-use acp_core::spine::project::{Body, FileState};
+use super::store::{Loss, Store, name};
+use acp_core::spine::event::{DiskText, Stamp};
+use acp_core::spine::project::{Blob, Body, FileState};
 use acp_core::text::format::Format;
 use acp_edge::panics::lock;
 use acp_edge::paths::{is_exhausted, is_missing};
@@ -221,6 +221,18 @@ fn bytes_of(path: &Path, cap: u64) -> io::Result<(Stat, Vec<u8>, bool)> {
     let is_torn = !stat.same_content(&Stat::of(&file.metadata()?));
     stat.bytes = stat.bytes.max(bytes.len() as u64);
     Ok((stat, bytes, is_torn))
+}
+
+impl Store {
+    /// Returns the stamp of a file if it has this content: another program may have written the same.
+    ///
+    /// # Errors
+    /// The system is exhausted.
+    pub(super) fn stamp_of(&self, path: &Path, content: Blob) -> Result<Option<Stamp>, Exhausted> {
+        let read = Exhausted::check(bytes_of(path, self.limits.file_bytes))?;
+        let read = read.filter(|(_, bytes, _)| name(bytes) == content);
+        Ok(read.map(|(stat, ..)| stat.stamp()))
+    }
 }
 
 /// Returns whether bytes are text for the core; like Git, it takes a NUL byte as the sign of binary

@@ -262,8 +262,16 @@ impl Keeper {
         for record in own.reviews.values() {
             self.add(&mut taken, record)?;
         }
-        let all = taken.values().map(|record| record.review(&self.store));
-        let all: Vec<KeptReview> = all.collect::<Result<_, _>>()?;
+        let mut all = Vec::new();
+        for record in taken.values() {
+            let mut review = record.review(&self.store)?;
+            if let Some(blob) = blob_of(&review.now)
+                && let Some(stamp) = self.store.stamp_of(&review.path, blob)?
+            {
+                review.now.stamp = Some(stamp);
+            }
+            all.push(review);
+        }
         own.reviews = taken;
         if is_any_taken && let Err(why) = self.write(&mut own) {
             return Ok(Err(why));

@@ -151,13 +151,20 @@ impl Workspace {
         }
     }
 
-    /// Returns the project of a file's review: the folder of an open or closed session.
+    /// Returns the project of a file's review: the folder of an open or closed session. A file in none
+    /// of them belongs to that of its session.
     fn project_of(&self, path: &Path, file: &FileReview) -> Option<PathBuf> {
         let own = self.sessions.get(&file.session);
         let sessions = own.into_iter().chain(self.sessions.values());
         let open = sessions.map(|session| &session.folders.project);
         let mut all = open.chain(self.reviews.told.keys());
-        all.find(|root| path.starts_with(root)).cloned()
+        let around = all.find(|root| path.starts_with(root));
+        let own = around.or(own.map(|session| &session.folders.project));
+        let of_a_closed = || {
+            let mut told = self.reviews.told.iter();
+            told.find_map(|(root, told)| told.kept.contains_key(path).then_some(root))
+        };
+        own.or_else(of_a_closed).cloned()
     }
 
     /// Restores the reviews of an earlier Neovim as soon as their files are read.
@@ -305,42 +312,19 @@ impl Workspace {
         }
         let base = match is_binary(&now) && kept.base.body == now.body {
             true => Some(text.clone()),
-            false => kept.accepted.or(kept.base.text()),
+            false => kept.accepted.clone().or(kept.base.text()),
         };
         let base = base.unwrap_or_default();
-        let from = kept.from;
+        let origin = kept.base.clone();
         let file = self
             .reviews
-            .begin(&path, &disk.real, session, &base, kept.base);
+            .begin(&path, &disk.real, session, &base, origin);
         if *file.ledger.base() != base {
             file.rebase(base);
         }
-        file.from = from;
-        let is_as_left = disk.stamp == kept.now.stamp;
-        let known = match is_binary(&kept.now) {
-            true => shown,
-            false => kept.current,
-        };
-        let known = known.unwrap_or_else(|| text.clone());
-        let before = match is_as_left || kept.now.is_unreadable() {
-            true => now.clone(),
-            false => kept.now.with_text(&known),
-        };
-        file.now = before.clone();
-        // Later changes are attributed to other programs, such as another editor.
-        file.agent_wrote(known);
-        for offer in kept.offers {
-            file.offer(offer.into());
-        }
         // The repository may have had the same lines.
         file.may_be_committed = kept.is_uncommitted && !is_reread;
-        if *file.ledger.current() != text {
-            file.others_wrote(text);
-            file.may_be_committed = true;
-        }
-        if now != before {
-            file.others_left(&before, now);
-        }
+        file.continues(kept, now, text, shown);
         // The user typed the unsaved text.
         buffer.into_iter().for_each(|text| file.user_wrote(text));
         let is_pending = file.is_pending();
@@ -373,6 +357,35 @@ impl Workspace {
 }
 
 impl FileReview {
+    /// Continues with the changes of a kept review. Its file has this state and text now; a buffer may
+    /// show its bytes as lines.
+    fn continues(&mut self, kept: KeptReview, now: FileState, text: Text, shown: Option<Text>) {
+        let known = match kept.now.body {
+            Body::Bytes { .. } => shown,
+            _ => kept.current,
+        };
+        let known = known.unwrap_or_else(|| text.clone());
+        let is_as_left = now.stamp == kept.now.stamp;
+        let before = match is_as_left || kept.now.is_unreadable() {
+            true => now.clone(),
+            false => kept.now.with_text(&known),
+        };
+        self.from = kept.from;
+        self.now = before.clone();
+        // Later changes are attributed to other programs, such as another editor.
+        self.agent_wrote(known);
+        for offer in kept.offers {
+            self.offer(offer.into());
+        }
+        if *self.ledger.current() != text {
+            self.others_wrote(text);
+            self.may_be_committed = true;
+        }
+        if now != before {
+            self.others_left(&before, now);
+        }
+    }
+
     /// Returns what a later Neovim has to know of the review: also if a decision about the file is
     /// pending once the unsaved lines of its buffer are lost.
     pub fn kept(&self, path: &Path, document: Option<&Document>) -> Option<KeptReview> {
@@ -464,8 +477,8 @@ impl KeptReview {
         self.current != before
     }
 
-    /// Returns the state of a file that was read, whose mode was not. What only a buffer reads, and
-    /// binary content of the same size, is taken for the same.
+    /// Returns the state of a file that was read, whose mode was not. What only a buffer reads is taken
+    /// for the same.
     fn state_now(&self, disk: &DiskFile) -> FileState {
         let is_as_left = disk.stamp == self.now.stamp;
         let bytes = disk.stamp.map_or(0, |stamp| stamp.bytes);
@@ -474,9 +487,7 @@ impl KeptReview {
         };
         let has_nul = content.text.has_nul();
         let body = match &self.now.body {
-            Body::Bytes { bytes: size, .. } if is_as_left || has_nul && *size == bytes => {
-                self.now.body.clone()
-            }
+            Body::Bytes { .. } if is_as_left => self.now.body.clone(),
             Body::Text(now) if is_only_neovims(now.format, content) => self.now.body.clone(),
             _ if has_nul && !is_as_left => Body::Bytes { bytes, blob: None },
             _ => Body::Text(content.clone()),

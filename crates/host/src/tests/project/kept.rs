@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::locked::Locked;
-use acp_core::spine::project::{KeptOffer, KeptReview};
+use acp_core::spine::project::{Blob, KeptOffer, KeptReview};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, LineEnd};
 
@@ -328,6 +328,30 @@ fn what_a_cut_turn_changed_is_under_review_in_the_next_neovim() {
     let three = two.another();
     let _its_folder = two.end();
     assert_eq!(three.lines(), lines, "the reviews are kept as any others");
+}
+
+#[test]
+fn bytes_that_another_program_has_written_again_are_those_of_the_review() {
+    let one = Work::open(&[("a", "\0new"), ("b", "\0new")]);
+    let files = ["a", "b"].map(|name| KeptReview {
+        now: FileState {
+            body: Body::Bytes {
+                bytes: 4,
+                blob: Some(Blob(*blake3::hash(b"\0new").as_bytes())),
+            },
+            ..one.state_now(name)
+        },
+        ..one.review(name, Body::Missing)
+    });
+    one.keep(&files);
+    let two = one.another();
+    let _folder = one.end();
+    for (name, bytes) in [("a", "\0new"), ("b", "\0out")] {
+        two.file(name, bytes);
+    }
+    let stamps = two.reviews().into_iter().map(|review| review.now.stamp);
+    let is_same = stamps.eq([acp_edge::paths::stamp(&two.path("a")), files[1].now.stamp]);
+    assert!(is_same);
 }
 
 fn offer(rows: std::ops::Range<usize>) -> KeptOffer {
