@@ -343,20 +343,28 @@ fn save(edit: &Edit, stamp: Option<Stamp>) -> Result<(), SaveError> {
     if let Some(why) = unencodable(buf, text).map_err(refused)? {
         return Err(SaveError::Refused(why));
     }
-    if let Err(why) = write_over(edit, path, stamp) {
-        let is_written = acp_edge::paths::stamp(path) != stamp
-            && matches!(nvim::buf_option(buf, "modified"), Ok(false));
-        let SaveError::Refused(hook) = &why else {
-            return Err(why);
-        };
-        if !is_written {
-            return Err(why);
-        }
-        documents::write_ends(buf).map_err(refused)?;
-        let text = format!("{name} is saved; a save hook failed: {hook}");
-        notify(Level::Warn, &text).unwrap_or_default();
+    let is_modified = || nvim::buf_option::<bool>(buf, "modified");
+    let set_modified = |on: bool| autocmd::silenced(|| nvim::set_buf_option(buf, "modified", on));
+    let was_modified = is_modified().map_err(refused)?;
+    if !was_modified {
+        // So that it tells whether the file was written before a hook failed.
+        set_modified(true).map_err(refused)?;
     }
-    match nvim::buf_option::<bool>(buf, "modified") {
+    if let Err(why) = write_over(edit, path, stamp) {
+        match &why {
+            SaveError::Refused(hook) if matches!(is_modified(), Ok(false)) => {
+                documents::write_ends(buf).map_err(refused)?;
+                let text = format!("{name} is saved; a save hook failed: {hook}");
+                notify(Level::Warn, &text).unwrap_or_default();
+            }
+            _ => {
+                // A hook may have wiped out the buffer.
+                set_modified(was_modified).unwrap_or_default();
+                return Err(why);
+            }
+        }
+    }
+    match is_modified() {
         Ok(false) => Ok(()),
         // A hook has wiped out the buffer after the write.
         Err(_) if acp_edge::paths::stamp(path) != stamp => Ok(()),

@@ -206,6 +206,18 @@ fn a_failing_save_hook_is_reported_to_the_agent_and_nothing_is_lost() {
 }
 
 #[test]
+fn a_hook_that_writes_the_file_itself_and_fails_does_not_make_it_a_saved_one() {
+    let hook = "autocmd BufWritePre a.txt call writefile(['hook'], 'a.txt') | throw 'no formatter'";
+    // The buffer has this text, and its file is gone: there is nothing to edit.
+    let script = Script::new().writes_in_vain("a.txt", "one\ntwo\nthree\n", -32603, "no formatter");
+    let nvim = start_with(hook, script);
+    nvim.cmd("call delete('a.txt')");
+    last_turn(&nvim);
+    check_bytes(&nvim, "a.txt", "hook\n");
+    nvim.quit();
+}
+
+#[test]
 fn a_hook_that_fails_after_the_save_does_not_make_it_a_failed_one() {
     let nvim = start_with("autocmd BufWritePost *.txt throw 'no linter'", write());
     turn(&nvim);
