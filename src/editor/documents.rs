@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua::{self, Value};
 
@@ -46,6 +46,8 @@ pub struct Buffer {
     /// The file that its text was last read from, written to or merged with; for a buffer attached
     /// later, its file at that time.
     known: Option<Stamp>,
+    /// The path of that file, with links resolved.
+    real: Option<PathBuf>,
     /// It has a name that it was never read from or written to, and that its file was not moved to:
     /// Neovim asks before it overwrites a file of that name.
     renamed: bool,
@@ -253,10 +255,18 @@ pub fn known(buf: i32) -> Option<Stamp> {
 
 /// Records the file that a buffer's text was read from, written to or merged with.
 pub fn set_known(buf: i32, stamp: Option<Stamp>) {
+    let real = buffer::name(buf).ok();
+    let real = real.map(|name| acp_edge::paths::resolved(Path::new(&name)));
     with_buffer(buf, |buffer| {
-        buffer.known = stamp;
+        (buffer.known, buffer.real) = (stamp, real);
         Some(())
     });
+}
+
+/// Returns whether a buffer's name leads to another file than the known one: a link was changed.
+pub fn is_elsewhere(buf: i32, real: &Path) -> bool {
+    let known = with_buffer(buf, |buffer| buffer.real.clone());
+    known.is_some_and(|known| known != real)
 }
 
 /// Records that a `:write` of a buffer begins.

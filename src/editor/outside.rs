@@ -29,7 +29,7 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::chats;
 use super::documents::{
-    APPLYING, begin_write, buf_state, is_attached, known, set_known, set_replaced,
+    APPLYING, begin_write, buf_state, is_attached, is_elsewhere, known, set_known, set_replaced,
 };
 use super::kit::autocmd::{self, Fired, GROUP, Scope, nested, silenced};
 use super::kit::buffer;
@@ -71,8 +71,8 @@ fn changed(buf: i32) -> mlua::Result<()> {
 /// Lets the user's `:write` replace a file that others have changed, without Neovim's question: the
 /// core receives their text with the save, and merges it into the saved text afterwards.
 ///
-/// Neovim does ask about a file that another program is writing right now, and about one that only
-/// Neovim can read.
+/// Neovim does ask about a file that another program is writing right now, about one that only Neovim
+/// can read, and about the other file that a changed link leads to.
 fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     // Another autocommand may have wiped it out; then nothing is written.
     if !buffer::is_loaded(buf)? {
@@ -92,7 +92,7 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
         return Ok(());
     }
     let real = acp_edge::paths::resolved(&path);
-    if state::is_being_written(&real, there.bytes) {
+    if is_elsewhere(buf, &real) || state::is_being_written(&real, there.bytes) {
         return Ok(());
     }
     let replaced = TextFile::read(&path);

@@ -9,6 +9,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -284,13 +285,9 @@ async fn read_still(
             }
             Ok(content.map(|content| {
                 // Not where the name led before: if a link was replaced, the file that was read is elsewhere.
-                let (content, real) =
-                    content.map_or((None, real), |(text, real)| (Some(text), real));
-                DiskFile {
-                    real,
-                    content,
-                    stamp,
-                }
+                let mut found = content.unwrap_or_else(|| DiskFile::missing(&real));
+                found.stamp = stamp;
+                found
             }))
         };
         match shared.blocking(kit, "reading a file", work).await? {
@@ -323,13 +320,12 @@ fn on_held(
     })
 }
 
-/// Reads a file, and where it is with all links resolved; `None` if it does not exist (a broken link
-/// counts as missing).
+/// Reads a file; `None` if it does not exist (a broken link counts as missing). It has no stamp yet.
 ///
 /// # Errors
 /// A sentence with the path and the next step.
-pub(super) fn read(path: &Path, cap: u64) -> Result<Option<(DiskText, PathBuf)>, ReadError> {
-    let (bytes, real) = match read_bytes(path, cap) {
+pub(super) fn read(path: &Path, cap: u64) -> Result<Option<DiskFile>, ReadError> {
+    let (bytes, real, mode) = match read_bytes(path, cap) {
         Ok(read) => read,
         Err(Refusal::Io(error)) if is_missing(&error) => return Ok(None),
         Err(refusal @ (Refusal::Folder | Refusal::Special)) => {
@@ -338,19 +334,27 @@ pub(super) fn read(path: &Path, cap: u64) -> Result<Option<(DiskText, PathBuf)>,
         Err(refusal) => return Err(ReadError::Failed(refusal.words(path, "read"))),
     };
     let (format, text) = Format::decode(&bytes);
-    Ok(Some((DiskText { text, format }, real)))
+    Ok(Some(DiskFile {
+        real,
+        content: Some(DiskText { text, format }),
+        stamp: None,
+        mode: Some(mode),
+    }))
 }
 
-fn read_bytes(path: &Path, cap: u64) -> Result<(Vec<u8>, PathBuf), Refusal> {
+/// Returns a file's bytes, its path with links resolved, and its permission bits.
+fn read_bytes(path: &Path, cap: u64) -> Result<(Vec<u8>, PathBuf, u32), Refusal> {
     let (file, real) = open_file(path)?;
-    let bytes = usize::try_from(file.metadata()?.len().min(cap));
+    let meta = file.metadata()?;
+    let mode = meta.permissions().mode() & 0o7777;
+    let bytes = usize::try_from(meta.len().min(cap));
     let mut bytes = Vec::with_capacity(bytes.unwrap_or(0));
     // The file may grow during the read.
     file.take(cap + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > cap {
         return Err(Refusal::TooLarge(cap));
     }
-    Ok((bytes, real))
+    Ok((bytes, real, mode))
 }
 
 /// Deletes the file at `path`. For a link, deletes the link and never its target, which may belong

@@ -415,6 +415,29 @@ fn a_buffer_of_a_symbolic_link_follows_the_target() {
 }
 
 #[test]
+fn neovim_asks_before_a_save_through_a_link_that_leads_to_another_file_now() {
+    let project = Project::new()
+        .file("one.txt", "one\n")
+        .file("two.txt", "two\n");
+    symlink("one.txt", project.path("link.txt")).expect("the link can be made");
+    let door = Door::of(project, "", "ln -sf two.txt link.txt");
+    let nvim = &door.nvim;
+    nvim.cmd("edit link.txt");
+    nvim.keys("omine<Esc>");
+    turn(nvim);
+    nvim.wait("the link in the review", || {
+        nvim.lua("return require('acp').status().review.files", ()) == 1
+    });
+    nvim.keys(":write<CR>");
+    nvim.wait_text("since reading it");
+    nvim.keys("n<CR>");
+    wait_lines(nvim, &["one", "mine"]);
+    check_bytes(nvim, "one.txt", "one\n");
+    check_bytes(nvim, "two.txt", "two\n");
+    door.nvim.quit();
+}
+
+#[test]
 fn a_buffer_in_a_missing_folder_follows_the_file_once_created() {
     let command = "mkdir -p new/folder && printf 'one\\n' > new/folder/b.txt";
     let door = Door::of(Project::new(), "", command);

@@ -570,7 +570,7 @@ fn what_a_reject_leaves_on_disk_for_the_user_to_write_is_said_with_the_last_hunk
             .as_array()
             .is_some_and(|left| left.len() == all - 1)
     });
-    let unsaved = "a.txt has other unsaved changes; `:write` saves them with the reject.";
+    let unsaved = "a.txt is not saved, because it has other unsaved changes; `:write` saves all.";
     assert!(!nvim.messages().contains(unsaved));
     nvim.cmd("Acp reject file");
     nvim.wait("the message", || nvim.messages().contains(unsaved));

@@ -241,6 +241,8 @@ pub struct DiskFile {
     pub content: Option<DiskText>,
     /// Taken before the content was read.
     pub stamp: Option<Stamp>,
+    /// The permission bits, if they were read.
+    pub mode: Option<u32>,
 }
 
 impl DiskFile {
@@ -249,6 +251,7 @@ impl DiskFile {
             real: path.to_owned(),
             content: None,
             stamp: None,
+            mode: None,
         }
     }
 }

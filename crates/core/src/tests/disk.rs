@@ -254,7 +254,9 @@ impl Disk {
             let (format, text) = Format::decode(bytes);
             DiskText { text, format }
         });
+        let mode = self.modes.get(&real).copied().unwrap_or(0o644);
         Ok(DiskFile {
+            mode: content.is_some().then_some(mode),
             real,
             content,
             stamp: self.stamp(path),

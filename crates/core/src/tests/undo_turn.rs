@@ -221,6 +221,28 @@ fn a_replaced_line_the_user_edited_becomes_a_conflict() {
 }
 
 #[test]
+fn a_turn_that_is_brought_back_takes_back_the_conflicts_of_its_undo() {
+    // Another change of the turn is brought back above.
+    for is_saved in [true, false] {
+        let mut w = begun(true, "a\nb\nc\nd\n");
+        writes(&mut w, "new\nA\nb\nC\nd\n");
+        ends(&mut w);
+        types(&mut w, 3, 1, &["mine"]);
+        if is_saved {
+            let buf = w.buf(F);
+            w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+        }
+        undo(&mut w, UndoStep::Undo(None));
+        assert_eq!(w.buffer(F), "a\nb\nmine\nd\n");
+        assert_eq!(conflicts(&w), [["c"]]);
+        undo(&mut w, UndoStep::Back);
+        assert!(conflicts(&w).is_empty());
+        check(&w, "a\nb\nc\nd\n", "new\nA\nb\nmine\nd\n", 2);
+        w.skip();
+    }
+}
+
+#[test]
 fn an_undo_in_the_buffer_ends_the_conflicts_of_an_undone_turn() {
     let mut w = begun(true, "a\nb\nc\nd\n");
     writes(&mut w, "a\nB\nc\nD\n");

@@ -114,8 +114,8 @@ impl Workspace {
         }
     }
 
-    /// Names the files whose rejected lines are still on disk: they have other unsaved changes, and no
-    /// hunk is left to show it.
+    /// Names the files that still have rejected or undone lines on disk: their buffers have other unsaved
+    /// changes, and no hunk is left to show it.
     fn tell_unsaved(&mut self, fx: &mut Effects) {
         let mut files = std::mem::take(&mut self.unsaved);
         files.retain(|path| {
@@ -124,18 +124,17 @@ impl Workspace {
             document.is_some_and(|(_, document)| document.state.modified)
                 && review.is_none_or(|review| !review.is_pending())
         });
-        let (files, saves) = match files.first() {
+        let text = match files.first() {
             None => return,
-            Some(path) if files.len() == 1 => (
-                format!("{} has", path.display()),
-                "`:write` saves them with the reject",
+            Some(path) if files.len() == 1 => format!(
+                "{} is not saved, because it has other unsaved changes; `:write` saves all.",
+                path.display()
             ),
-            Some(_) => (
-                format!("{} have", plural(files.len(), "file")),
-                "`:wall` saves them with the rejects",
+            Some(_) => format!(
+                "{} are not saved, because they have other unsaved changes; `:wall` saves all.",
+                plural(files.len(), "file")
             ),
         };
-        let text = format!("{files} other unsaved changes; {saves}.");
         fx.push(notify(Level::Info, text));
     }
 

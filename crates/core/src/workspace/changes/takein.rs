@@ -411,6 +411,7 @@ impl TakeIn {
                 real: path.clone(),
                 content: Some(content.clone()),
                 stamp: after.stamp,
+                mode: after.mode,
             }),
             _ => None,
         }

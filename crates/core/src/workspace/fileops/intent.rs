@@ -141,6 +141,7 @@ impl Workspace {
                 format: document.state.format,
             }),
             stamp: Some(document.stamp?),
+            mode: None,
         })
     }
 

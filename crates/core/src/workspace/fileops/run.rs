@@ -291,6 +291,7 @@ impl Workspace {
             real: review.real.clone(),
             content,
             stamp: stamp.or(review.now.stamp),
+            mode: None,
         })
     }
 

@@ -200,6 +200,7 @@ impl Write {
             real,
             content,
             stamp: over,
+            ..
         } = disk;
         let (before, format) = match content {
             Some(content) => (Some(content.text), content.format),
@@ -399,6 +400,7 @@ impl Workspace {
                 format: saved.formats.1,
             }),
             stamp,
+            mode: None,
         })
     }
 

@@ -481,6 +481,7 @@ impl Workspace {
         });
         if is_done {
             // There were conflicts only.
+            self.unsaved.insert(path.to_owned());
             self.reject_last(path, fx);
         }
     }

@@ -182,6 +182,7 @@ impl FileReview {
             real: self.real.clone(),
             content: Some(DiskText { text, format }),
             stamp: self.now.stamp,
+            mode: self.now.mode,
         })
     }
 

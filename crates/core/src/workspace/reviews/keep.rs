@@ -367,7 +367,10 @@ impl FileReview {
         let known = known.unwrap_or_else(|| text.clone());
         let is_as_left = now.stamp == kept.now.stamp;
         let before = match is_as_left || kept.now.is_unreadable() {
-            true => now.clone(),
+            true => FileState {
+                mode: kept.now.mode.or(now.mode),
+                ..now.clone()
+            },
             false => kept.now.with_text(&known),
         };
         self.from = kept.from;
@@ -477,8 +480,7 @@ impl KeptReview {
         self.current != before
     }
 
-    /// Returns the state of a file that was read, whose mode was not. What only a buffer reads is taken
-    /// for the same.
+    /// Returns the state of a file that was read. What only a buffer reads is taken for the same.
     fn state_now(&self, disk: &DiskFile) -> FileState {
         let is_as_left = disk.stamp == self.now.stamp;
         let bytes = disk.stamp.map_or(0, |stamp| stamp.bytes);
@@ -494,7 +496,7 @@ impl KeptReview {
         };
         FileState {
             body,
-            mode: self.now.mode.or(self.base.mode),
+            mode: disk.mode,
             stamp: disk.stamp,
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Moved {
     pub file_base: (Text, Text),
     /// The agent's lines of the conflicts that were decided, in rows of the text before.
     pub offers: Vec<Conflict>,
+    /// The conflicts that the move has made, in rows of the text after.
+    pub made: Vec<Conflict>,
     /// The state of the file as a whole before and after, if it changes.
     pub whole: Option<(FileState, FileState)>,
     /// The accepted state before and after.
@@ -63,6 +65,7 @@ impl Moved {
             base: (base.clone(), base.clone()),
             file_base: (file_base.clone(), file_base.clone()),
             offers: Vec::new(),
+            made: Vec::new(),
             whole: None,
             origin: (review.origin.clone(), review.origin.clone()),
             to: None,
@@ -129,6 +132,8 @@ pub(crate) struct Moving {
     pub moved: Moved,
     pub edits: Vec<LineEdit>,
     pub conflicts: Vec<Conflict>,
+    /// Conflicts that it takes back, in rows of the text after.
+    pub withdrawn: Vec<Conflict>,
     /// The text after, without the lines of others that are brought back.
     pub agents: Option<Text>,
     /// What of a turn it takes away; `None` if it brings something back.
@@ -210,6 +215,7 @@ impl FileReview {
                         base: (base, after),
                         file_base: Default::default(),
                         offers: Vec::new(),
+                        made: plan.conflicts.clone(),
                         origin: match &plan.whole {
                             // It was accepted, and so is its replacement.
                             Some(whole) if of == &Of::All && self.origin.is_like(&self.now) => {
@@ -228,6 +234,7 @@ impl FileReview {
                     },
                     edits: plan.edits,
                     conflicts: plan.conflicts,
+                    withdrawn: Vec::new(),
                     agents: None,
                     takes: Some(*of),
                 })
@@ -247,13 +254,18 @@ impl FileReview {
                     self.now.is_like(now) && (!before.is_missing() || after.is_empty())
                 });
                 let back = moved.to.as_ref().map(|_| moved.path.clone());
-                let since = diff(&moved.text.0, &after);
-                let offers = moved.offers.iter().cloned().map(|mut offer| {
-                    let Range { start, end } = offer.rows;
-                    offer.rows = text::moved(start, &since)..text::moved(end, &since);
-                    offer
-                });
+                let in_rows_of = |then: &Text, now: &Text, conflicts: &[Conflict]| {
+                    let since = diff(then, now);
+                    let conflicts = conflicts.iter().cloned().map(|mut conflict| {
+                        let Range { start, end } = conflict.rows;
+                        conflict.rows = text::moved(start, &since)..text::moved(end, &since);
+                        conflict
+                    });
+                    conflicts.collect::<Vec<_>>()
+                };
+                let offers = in_rows_of(&moved.text.0, &after, &moved.offers);
                 let conflicts = merged.conflicts.into_iter().chain(offers).collect();
+                let made = in_rows_of(&moved.text.1, &after, &moved.made);
                 Some(Moving {
                     moved: Moved {
                         turn: moved.turn,
@@ -265,11 +277,13 @@ impl FileReview {
                         base: (base, new_base),
                         file_base: (moved.file_base.1.clone(), moved.file_base.0.clone()),
                         offers: Vec::new(),
+                        made: Vec::new(),
                         to: back.filter(|back| back != path),
                         from: (moved.from.1.clone(), moved.from.0.clone()),
                     },
                     edits: merged.edits,
                     conflicts,
+                    withdrawn: made,
                     agents: Some(agents),
                     takes: None,
                 })

@@ -98,8 +98,10 @@ impl Workspace {
         let moving = match (landing, outcome) {
             (Landing::Shifted(moving), Outcome::Unchanged) => moving,
             (Landing::Shifted(moving), Outcome::Edited(done)) => {
-                if let Some(Err(why)) = done.saved {
-                    fx.push(notify(Level::Error, not_saved(path, why)));
+                match done.saved {
+                    Some(Err(why)) => fx.push(notify(Level::Error, not_saved(path, why))),
+                    Some(Ok(())) => {}
+                    None => drop(self.unsaved.insert(path.to_owned())),
                 }
                 moving
             }
@@ -167,10 +169,16 @@ impl Workspace {
             moved,
             edits,
             conflicts,
+            withdrawn,
             agents,
             takes,
             ..
         } = moving;
+        for conflict in review.ledger.offered() {
+            if withdrawn.contains(&conflict) {
+                review.ledger.withdraw(&conflict.rows);
+            }
+        }
         if let Some(agents) = agents {
             review.agent_is_back(&moved.text.0, &agents);
         }
