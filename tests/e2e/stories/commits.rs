@@ -200,3 +200,23 @@ fn a_created_file_that_is_committed_is_accepted() {
     assert_eq!(nvim.project.read("b.txt"), "new\n");
     nvim.quit();
 }
+
+#[test]
+fn a_committed_mode_is_accepted() {
+    let script = Script::new().step(json!({ "shell": "chmod 755 a.txt" }));
+    let project = Project::new()
+        .file("a.txt", OLD)
+        .config("log_level", json!("debug"))
+        .agent("agent", &script.done());
+    let nvim = start(committed(project), "a.txt");
+    turn(&nvim);
+    wait_review(&nvim, 1, 0);
+    wait_window_closed(&nvim);
+    wait_asked(&nvim, 1);
+    git(
+        &nvim.project,
+        &["commit", "--quiet", "--all", "--message", "mode"],
+    );
+    wait_review(&nvim, 0, 0);
+    nvim.quit();
+}

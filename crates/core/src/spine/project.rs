@@ -78,6 +78,8 @@ pub struct Committed {
     /// The versions in the index and in HEAD; `None` if it does not exist there.
     pub index: Option<DiskText>,
     pub head: Option<DiskText>,
+    /// Whether the index has it as executable; `None` if unknown.
+    pub is_executable: Option<bool>,
     /// They are the first since the review has begun.
     pub is_first: bool,
 }

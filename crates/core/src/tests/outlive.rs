@@ -60,6 +60,7 @@ fn answers(w: &mut World, index: &str, head: &str, is_first: bool, turns: Turns)
         path: F.into(),
         index: version(index),
         head: version(head),
+        is_executable: None,
         is_first,
     }];
     w.happens(Event::Project(ProjectEvent::Committed { files, turns }));
@@ -610,6 +611,34 @@ fn what_the_agent_commits_itself_after_a_checkout_is_under_review() {
 }
 
 #[test]
+fn a_mode_is_accepted_once_the_index_has_it_with_the_content() {
+    for (index, is_executable, is_accepted) in
+        [(OLD, true, true), (OLD, false, false), (NEW, true, false)]
+    {
+        let mut w = running(Place::Disk, Some(OLD));
+        shell(&mut w, |disk| {
+            disk.modes.insert(F.into(), 0o755);
+        });
+        w.ends_turn("end_turn");
+        let whole = [Whole::Mode(0o644, 0o755)];
+        check_whole(&w, F, &whole);
+        for is_executable in [false, is_executable] {
+            let files = vec![Committed {
+                path: F.into(),
+                index: version(index),
+                head: version(OLD),
+                is_executable: Some(is_executable),
+                is_first: false,
+            }];
+            let turns = Turns::Over;
+            w.happens(Event::Project(ProjectEvent::Committed { files, turns }));
+        }
+        check_whole(&w, F, if is_accepted { &[] } else { &whole });
+        w.skip();
+    }
+}
+
+#[test]
 fn a_commit_between_two_neovims_accepts_what_it_has() {
     // Staged, or committed; an agent's commit in its turn accepts nothing.
     for (index, head, left) in [(NEW, OLD, 0), (NEW, NEW, 0), (OLD, OLD, 2)] {
@@ -636,6 +665,7 @@ fn a_commit_between_two_neovims_accepts_what_it_has() {
             path: F.into(),
             index: version(OLD),
             head: version(OLD),
+            is_executable: None,
             is_first: true,
         }];
         let turns = Turns::Over;
@@ -655,6 +685,7 @@ fn a_commit_of_a_link_accepts_it() {
             path: F.into(),
             index: version.clone(),
             head: version,
+            is_executable: None,
             is_first,
         }];
         let turns = Turns::Over;

@@ -80,6 +80,7 @@ impl Reviews {
                         path: path.clone(),
                         index: index.clone(),
                         head: head.clone(),
+                        is_executable: versions.is_executable,
                         is_first: !self.reported.contains_key(path),
                     });
                     if let Some(review) = asked.get(path) {

@@ -60,7 +60,12 @@ pub(super) struct Oid(String);
 pub(super) struct Versions {
     pub(super) index: Option<Oid>,
     pub(super) head: Option<Oid>,
+    /// Whether the index has it as executable; `None` if it is not in there.
+    pub(super) is_executable: Option<bool>,
 }
+
+/// The number of files that one `git ls-files` is asked about.
+const LISTED: usize = 500;
 
 impl Repository {
     /// Returns the repository whose working tree contains a file, and the file's path inside it.
@@ -163,12 +168,31 @@ impl Git {
             return Ok(BTreeMap::new());
         };
         let mut versions = BTreeMap::new();
-        for file in files {
+        for file in &files {
             let (Ok(index), Ok(head)) = (cat_file.answer(), cat_file.answer()) else {
                 break;
             };
             let [index, head] = [index, head].map(|blob| blob.map(|blob| blob.oid));
-            versions.insert(file.clone(), Versions { index, head });
+            let is_executable = None;
+            let version = Versions {
+                index,
+                head,
+                is_executable,
+            };
+            versions.insert((*file).clone(), version);
+        }
+        for files in files.chunks(LISTED) {
+            let mut args = ["ls-files", "--stage", "-z", "--"].map(OsStr::new).to_vec();
+            args.extend(files.iter().map(|file| file.as_os_str()));
+            let listed = Exhausted::check(self.ask(&repository.folder, &args))?;
+            // A mode, a name of a content, a number, and after a tab the path.
+            for entry in listed.unwrap_or_default().split(|&byte| byte == 0) {
+                let mut parts = entry.splitn(2, |&byte| byte == b'\t');
+                let (mode, path) = (parts.next(), parts.next().map(OsStr::from_bytes));
+                if let Some(version) = path.and_then(|path| versions.get_mut(Path::new(path))) {
+                    version.is_executable = mode.map(|mode| mode.starts_with(b"100755"));
+                }
+            }
         }
         Ok(versions)
     }
@@ -211,7 +235,7 @@ impl Git {
     ///
     /// # Errors
     /// Git is missing, cannot be started, or failed.
-    pub(super) fn ask(&self, folder: &Path, args: &[&str]) -> io::Result<Vec<u8>> {
+    pub(super) fn ask(&self, folder: &Path, args: &[impl AsRef<OsStr>]) -> io::Result<Vec<u8>> {
         let mut answer = Vec::new();
         self.stream(folder, args, None, |output| {
             output.read_to_end(&mut answer).map(drop)
@@ -226,7 +250,7 @@ impl Git {
     pub(super) fn stream(
         &self,
         folder: &Path,
-        args: &[&str],
+        args: &[impl AsRef<OsStr>],
         input: Option<Vec<u8>>,
         read: impl FnOnce(&mut BufReader<Output>) -> io::Result<()>,
     ) -> io::Result<()> {

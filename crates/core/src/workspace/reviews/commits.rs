@@ -53,7 +53,17 @@ impl FileReview {
             return false;
         };
         let index = self.accept_version(known.index.as_ref(), now.index.as_ref());
-        index | self.accept_version(known.head.as_ref(), now.head.as_ref())
+        let head = self.accept_version(known.head.as_ref(), now.head.as_ref());
+        let is_mode = known.is_executable != now.is_executable;
+        index | head | (is_mode && self.accept_mode(&now))
+    }
+
+    /// Accepts all if the index has got the file's mode, and has its content.
+    fn accept_mode(&mut self, now: &Committed) -> bool {
+        // Git knows no other permission bits.
+        let is_executable = self.now.mode.map(|mode| mode & 0o100 != 0);
+        let is_in_index = is_executable == now.is_executable && self.is_version(now.index.as_ref());
+        is_in_index && self.is_pending() && self.accept_every()
     }
 
     /// Accepts all if the repository has the file as it is: the user has committed or added it, or
