@@ -55,8 +55,8 @@ pub(crate) fn not_saved(path: &Path, why: SaveError) -> String {
     let why = match why {
         SaveError::Refused(why) => why,
         SaveError::Stale => {
-            "another program has changed it on disk; its lines are merged into the buffer, then \
-             `:write` saves both"
+            "another program has changed it on disk, or deleted it; what it wrote is merged into \
+             the buffer, then `:write` saves all"
                 .to_owned()
         }
     };
