@@ -367,11 +367,13 @@ impl FileReview {
         let known = known.unwrap_or_else(|| text.clone());
         let is_as_left = now.stamp == kept.now.stamp;
         let before = match is_as_left || kept.now.is_unreadable() {
-            true => FileState {
-                mode: kept.now.mode.or(now.mode),
-                ..now.clone()
-            },
+            true => now.clone(),
             false => kept.now.with_text(&known),
+        };
+        // A mode that was not known then is not the agent's.
+        let before = FileState {
+            mode: kept.now.mode.or(kept.base.mode),
+            ..before
         };
         self.from = kept.from;
         self.now = before.clone();
