@@ -7,7 +7,7 @@ use std::path::Path;
 
 use nvim_oxi::mlua::{self, Function, Table};
 
-use super::documents::{moving, set_renamed};
+use super::documents::{known, moving, set_known, set_renamed};
 use super::kit::buffer;
 use super::nvim::{self, api};
 use super::outside::{count_as_written, gone, name};
@@ -38,6 +38,8 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     if acp_edge::paths::stamp(path).is_some() {
         count_as_written(buf)?;
         set_renamed(buf, false);
+        // It has another path.
+        set_known(buf, known(buf));
     }
     if nvim::buf_option::<String>(buf, "filetype")?.is_empty() {
         // As `:saveas` does.

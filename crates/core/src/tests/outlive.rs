@@ -333,7 +333,13 @@ fn bytes_that_another_program_writes_between_neovims_are_not_under_review() {
 #[test]
 fn a_mode_that_another_program_sets_between_neovims_is_not_the_agents() {
     for is_open in [false, true] {
-        for mode in [0o755, 0o644, 0o600] {
+        // The last one was not known then.
+        for (known, mode) in [
+            (Some(0o755), 0o755),
+            (Some(0o755), 0o644),
+            (Some(0o755), 0o600),
+            (None, 0o755),
+        ] {
             let mut w = World::ready();
             // It was there before this Neovim.
             w.holds(Part::Watcher);
@@ -344,12 +350,12 @@ fn a_mode_that_another_program_sets_between_neovims_is_not_the_agents() {
             }
             let mut kept = left("a\n", "a\n");
             kept.base.mode = Some(0o644);
-            kept.now.mode = Some(0o755);
+            kept.now.mode = known;
             kept.now.stamp = w.disk.stamp(Path::new(F));
             let (root, files) = (PathBuf::from("/p"), vec![kept]);
             w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
             let whole = [Whole::Mode(0o644, 0o755)];
-            let is_agents = mode == 0o755;
+            let is_agents = known == Some(mode);
             check_whole(&w, F, if is_agents { &whole } else { &[] });
             w.decides(ReviewAction::Reject, Scope::All);
             let want = if is_agents { 0o644 } else { mode };
