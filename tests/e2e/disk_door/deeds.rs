@@ -428,9 +428,11 @@ fn neovim_asks_before_a_save_through_a_link_that_leads_to_another_file_now() {
     nvim.wait("the link in the review", || {
         nvim.lua("return require('acp').status().review.files", ()) == 1
     });
+    // The question and its answer fit.
+    nvim.cmd("set cmdheight=6");
     nvim.keys(":write<CR>");
-    nvim.wait_text("since reading it");
-    nvim.keys("n<CR>");
+    nvim.wait_text("Do you really want to write");
+    nvim.keys("n");
     wait_lines(nvim, &["one", "mine"]);
     check_bytes(nvim, "one.txt", "one\n");
     check_bytes(nvim, "two.txt", "two\n");
