@@ -406,7 +406,8 @@ impl Story {
         next.w.shadow.looks(&mut next.w.disk);
         while next.w.shadow.tells().is_some() {}
         next.w.kept = self.w.kept.clone();
-        let files = self.w.kept.clone();
+        let mut files = self.w.kept.clone();
+        next.w.disk.recognise(&mut files);
         let root = "/p".into();
         next.w
             .happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));

@@ -201,6 +201,7 @@ fn a_created_file_that_is_rejected_is_deleted() {
     let path = nvim.project.path("new/b.txt");
     nvim.wait("the file to be gone", || !path.exists());
     wait_hunks(&nvim, json!([]));
+    assert!(nvim.project.path("new").is_dir());
     nvim.quit();
 }
 

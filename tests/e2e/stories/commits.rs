@@ -17,15 +17,22 @@ const FIRST: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO
 #[track_caller]
 fn changed(then: &str) -> Nvim {
     let write = format!("sed -i -e s/two/TWO/ -e s/seven/SEVEN/ a.txt; {then}");
-    let script = Script::new().step(json!({ "shell": write }));
+    let nvim = after_turn(&write);
+    wait_lines(&nvim, &NEW.lines().collect::<Vec<_>>());
+    wait_window_closed(&nvim);
+    nvim
+}
+
+/// Has the agent run a command beside a committed file.
+#[track_caller]
+fn after_turn(command: &str) -> Nvim {
+    let script = Script::new().step(json!({ "shell": command }));
     let project = Project::new()
         .file("a.txt", OLD)
         .config("log_level", json!("debug"))
         .agent("agent", &script.done());
     let nvim = start(committed(project), "a.txt");
     turn(&nvim);
-    wait_lines(&nvim, &NEW.lines().collect::<Vec<_>>());
-    wait_window_closed(&nvim);
     nvim
 }
 
@@ -203,13 +210,7 @@ fn a_created_file_that_is_committed_is_accepted() {
 
 #[test]
 fn a_committed_mode_is_accepted() {
-    let script = Script::new().step(json!({ "shell": "chmod 755 a.txt" }));
-    let project = Project::new()
-        .file("a.txt", OLD)
-        .config("log_level", json!("debug"))
-        .agent("agent", &script.done());
-    let nvim = start(committed(project), "a.txt");
-    turn(&nvim);
+    let nvim = after_turn("chmod 755 a.txt");
     wait_review(&nvim, 1, 0);
     wait_window_closed(&nvim);
     wait_asked(&nvim, 1);

@@ -618,9 +618,13 @@ fn what_the_agent_commits_itself_after_a_checkout_is_under_review() {
 
 #[test]
 fn a_mode_is_accepted_once_the_index_has_it_with_the_content() {
-    for (index, is_executable, is_accepted) in
-        [(OLD, true, true), (OLD, false, false), (NEW, true, false)]
-    {
+    for (index, before, after, is_accepted) in [
+        (OLD, Some(false), true, true),
+        (OLD, Some(false), false, false),
+        (NEW, Some(false), true, false),
+        // The agent may have added it.
+        (OLD, None, true, false),
+    ] {
         let mut w = running(Place::Disk, Some(OLD));
         shell(&mut w, |disk| {
             disk.modes.insert(F.into(), 0o755);
@@ -628,12 +632,12 @@ fn a_mode_is_accepted_once_the_index_has_it_with_the_content() {
         w.ends_turn("end_turn");
         let whole = [Whole::Mode(0o644, 0o755)];
         check_whole(&w, F, &whole);
-        for is_executable in [false, is_executable] {
+        for is_executable in [before, Some(after)] {
             let files = vec![Committed {
                 path: F.into(),
                 index: version(index),
                 head: version(OLD),
-                is_executable: Some(is_executable),
+                is_executable,
                 is_first: false,
             }];
             let turns = Turns::Over;

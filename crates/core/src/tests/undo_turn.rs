@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::editor::Travel;
-use super::ondisk::types;
+use super::ondisk::{shell, types};
 use super::world::{Part, S1, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
@@ -238,6 +238,28 @@ fn a_turn_that_is_brought_back_takes_back_the_conflicts_of_its_undo() {
         undo(&mut w, UndoStep::Back);
         assert!(conflicts(&w).is_empty());
         check(&w, "a\nb\nc\nd\n", "new\nA\nb\nmine\nd\n", 2);
+        w.skip();
+    }
+}
+
+#[test]
+fn what_is_undone_or_kept_in_the_buffer_alone_is_told() {
+    for is_conflict in [false, true] {
+        let mut w = begun(true, "a\nb\nc\n");
+        if is_conflict {
+            types(&mut w, 0, 1, &["mine"]);
+            shell(&mut w, |disk| disk.put(F, "A\nb\nc\n"));
+            ends(&mut w);
+            let (path, row) = (F.into(), 0);
+            w.decides(ReviewAction::Reject, Scope::At { path, row });
+        } else {
+            writes(&mut w, "A\nb\nc\n");
+            ends(&mut w);
+            types(&mut w, 2, 1, &["mine"]);
+            undo(&mut w, UndoStep::Undo(None));
+        }
+        let told = w.was_told("/p/f is not saved, because it has other unsaved changes");
+        assert!(told, "conflict: {is_conflict}");
         w.skip();
     }
 }

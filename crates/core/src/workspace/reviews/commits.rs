@@ -54,7 +54,8 @@ impl FileReview {
         };
         let index = self.accept_version(known.index.as_ref(), now.index.as_ref());
         let head = self.accept_version(known.head.as_ref(), now.head.as_ref());
-        let is_mode = known.is_executable != now.is_executable;
+        // One that was unknown may be the agent's.
+        let is_mode = known.is_executable.is_some() && known.is_executable != now.is_executable;
         index | head | (is_mode && self.accept_mode(&now))
     }
 

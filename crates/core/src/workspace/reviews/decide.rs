@@ -476,12 +476,14 @@ impl Workspace {
         }
         decide.decided = self.decided(path, decide);
         let decided = decide.decided.as_ref();
-        let is_done = decided.is_some_and(|decided| {
-            decided.edits.is_empty() && decided.end == End::Stays && decide.rejects_all()
-        });
-        if is_done {
-            // There were conflicts only.
+        // There were conflicts only.
+        let is_kept = decided
+            .is_some_and(|decided| decided.edits.is_empty() && decided.end == End::Stays)
+            && matches!(decide.choice, Choice::Reject(_));
+        if is_kept {
             self.unsaved.insert(path.to_owned());
+        }
+        if is_kept && decide.rejects_all() {
             self.reject_last(path, fx);
         }
     }
