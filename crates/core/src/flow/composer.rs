@@ -20,7 +20,7 @@ impl Model {
         for (at, fetch) in self.conversation.wanted(agent, key) {
             let text = match &fetch {
                 Fetch::File(path) => {
-                    let found = self.workspace.documents().find(path);
+                    let found = self.workspace.documents().named(path);
                     found.map(|(_, open)| whole(&open.text, open.state.format))
                 }
                 Fetch::Diff(_) | Fetch::Image(_) => None,

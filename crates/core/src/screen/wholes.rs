@@ -57,7 +57,7 @@ impl Model {
         let (documents, reviews) = (self.workspace.documents(), self.workspace.reviews());
         if let Some(session) = self.conversation.session_mut(key) {
             session.transcript_mut().place_diffs(entry, |path| {
-                let document = documents.find(path).map(|(_, found)| found.text.clone());
+                let document = documents.named(path).map(|(_, found)| found.text.clone());
                 document.or_else(|| Some(reviews.get(path)?.ledger.current().clone()))
             });
         }

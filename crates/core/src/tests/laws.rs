@@ -23,6 +23,7 @@ use acp::ToolStatus;
 /// Checks the invariants that hold after every event.
 pub fn check_model(model: &Model) {
     for (path, file) in model.workspace.reviews().iter() {
+        assert_eq!(&file.path, path);
         check_ledger(&file.ledger);
         for ledger in file.turn_ledgers().chain(file.since_turns()) {
             check_ledger(ledger);
@@ -32,8 +33,7 @@ pub fn check_model(model: &Model) {
             assert_eq!(file.ledger.current(), &document.text, "{}", path.display());
         }
         // A review that an operation begins is announced with its first change.
-        let names = model.workspace.names_of(path);
-        let is_being_changed = model.workspace.fileops().active(&names).is_some();
+        let is_being_changed = model.workspace.fileops().active(path).is_some();
         if !model.workspace.reviews().is_touched(path) && !is_being_changed {
             let pending = file
                 .info

@@ -19,9 +19,10 @@ const MAX_EDITS: usize = 500;
 /// A loaded file buffer.
 #[derive(Debug, Clone)]
 pub struct Document {
+    /// The buffer's name, which may be a symbolic link to the file.
+    pub name: PathBuf,
+    /// The file's path with symbolic links resolved.
     pub path: PathBuf,
-    /// `path` with symbolic links resolved.
-    pub real: PathBuf,
     pub text: Text,
     /// The text as Neovim last read or wrote it; `None` when the buffer was already modified when
     /// it was first reported, or has been renamed since.
@@ -41,7 +42,8 @@ impl Document {
     /// moved to the new one.
     pub fn is_moved_from(&self, before: &Document) -> bool {
         let is_its = before.stamp.is_none() || before.stamp == self.stamp;
-        before.path != self.path && self.stamp.is_some() && is_its
+        let is_other = before.name != self.name && before.path != self.path;
+        is_other && self.stamp.is_some() && is_its
     }
 
     /// Returns whether an agent has written to the disk what this client has just saved for it, beside
@@ -164,26 +166,28 @@ fn is_blank(text: &Text) -> bool {
 #[derive(Debug, Default)]
 pub struct Documents {
     by_buf: BTreeMap<BufId, Document>,
-    /// The buffers of a file, by each of its names.
-    by_name: HashMap<PathBuf, BTreeSet<BufId>>,
+    /// The buffers of a file, by its path.
+    by_path: HashMap<PathBuf, BTreeSet<BufId>>,
+    /// The buffers that have a link as their name.
+    by_link: HashMap<PathBuf, BufId>,
     loading: BTreeMap<BufId, Loading>,
 }
 
 /// A buffer whose text arrives in slices, and the lines received so far.
 #[derive(Debug)]
 struct Loading {
+    name: PathBuf,
     path: PathBuf,
-    real: PathBuf,
     text: Text,
 }
 
 impl Documents {
     /// Adds a slice of a large buffer, from `row` on.
-    pub fn load(&mut self, buf: BufId, path: PathBuf, real: PathBuf, row: usize, text: Text) {
+    pub fn load(&mut self, buf: BufId, name: PathBuf, path: PathBuf, row: usize, text: Text) {
         match self.loading.get_mut(&buf).filter(|_| row > 0) {
             Some(loading) => loading.text.append(text),
             None => {
-                let loading = Loading { path, real, text };
+                let loading = Loading { name, path, text };
                 self.loading.insert(buf, loading);
             }
         }
@@ -192,15 +196,15 @@ impl Documents {
     /// Returns whether slices of a file's buffer are still missing.
     pub fn is_loading(&self, path: &Path) -> bool {
         let mut all = self.loading.values();
-        all.any(|loading| loading.path == path || loading.real == path)
+        all.any(|loading| loading.name == path || loading.path == path)
     }
 
     /// Adds a buffer; `text` begins at `row`, the lines above have been loaded.
     pub fn attach(
         &mut self,
         buf: BufId,
+        name: PathBuf,
         path: PathBuf,
-        real: PathBuf,
         (row, text): (usize, Text),
         state: BufState,
         stamp: Option<Stamp>,
@@ -219,8 +223,8 @@ impl Documents {
             text
         };
         let mut document = Document {
+            name,
             path,
-            real,
             text,
             saved: None,
             stamp,
@@ -230,7 +234,9 @@ impl Documents {
         };
         document.saved = match self.by_buf.get(&buf) {
             // The buffer was never read or written under this name.
-            Some(known) if known.path != document.path && !document.is_moved_from(known) => None,
+            Some(known) if known.name != document.name && !document.is_moved_from(known) => None,
+            // A link leads to another file by now.
+            Some(known) if known.path != document.path && state.modified => None,
             // Nor was it read again.
             Some(known) if state.modified || stamp.is_none() => known.saved.clone(),
             None if state.modified => None,
@@ -246,21 +252,24 @@ impl Documents {
 
     fn put(&mut self, buf: BufId, document: Document) {
         self.take(buf);
-        for name in [&document.path, &document.real] {
-            self.by_name.entry(name.clone()).or_default().insert(buf);
+        let bufs = self.by_path.entry(document.path.clone());
+        bufs.or_default().insert(buf);
+        if document.name != document.path {
+            self.by_link.insert(document.name.clone(), buf);
         }
         self.by_buf.insert(buf, document);
     }
 
     fn take(&mut self, buf: BufId) -> Option<Document> {
         let document = self.by_buf.remove(&buf)?;
-        for name in [&document.path, &document.real] {
-            if let Some(bufs) = self.by_name.get_mut(name) {
-                bufs.remove(&buf);
-                if bufs.is_empty() {
-                    self.by_name.remove(name);
-                }
+        if let Some(bufs) = self.by_path.get_mut(&document.path) {
+            bufs.remove(&buf);
+            if bufs.is_empty() {
+                self.by_path.remove(&document.path);
             }
+        }
+        if self.by_link.get(&document.name) == Some(&buf) {
+            self.by_link.remove(&document.name);
         }
         Some(document)
     }
@@ -314,10 +323,10 @@ impl Documents {
     /// Renames a document after its file was moved.
     pub fn rename(&mut self, buf: BufId, path: &Path) {
         if let Some(document) = self.take(buf) {
-            let (path, real) = (path.to_owned(), path.to_owned());
+            let (name, path) = (path.to_owned(), path.to_owned());
             let document = Document {
+                name,
                 path,
-                real,
                 ..document
             };
             self.put(buf, document);
@@ -368,10 +377,21 @@ impl Documents {
         self.by_buf.values()
     }
 
-    /// Returns the document of a file, under any of the file's names.
+    /// Returns the document of a file, by the file's path.
     pub fn find(&self, path: &Path) -> Option<(BufId, &Document)> {
-        let buf = *self.by_name.get(path)?.first()?;
+        let buf = *self.by_path.get(path)?.first()?;
         Some((buf, self.by_buf.get(&buf)?))
+    }
+
+    /// Returns the document that has a link as its name.
+    pub fn of_link(&self, link: &Path) -> Option<(BufId, &Document)> {
+        let buf = *self.by_link.get(link)?;
+        Some((buf, self.by_buf.get(&buf)?))
+    }
+
+    /// Returns the document of a file, by the file's path or by a link to it.
+    pub fn named(&self, name: &Path) -> Option<(BufId, &Document)> {
+        self.find(name).or_else(|| self.of_link(name))
     }
 }
 
@@ -429,23 +449,29 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_found_by_each_name_that_its_buffer_has_now() {
+    fn a_file_is_found_by_its_path_and_by_the_link_that_its_buffer_has_as_a_name() {
         let mut documents = document(&["a"]);
         let found = |documents: &Documents, name: &str| {
             let found = documents.find(Path::new(name));
+            found.map(|(buf, _)| buf.0)
+        };
+        let named = |documents: &Documents, name: &str| {
+            let found = documents.named(Path::new(name));
             found.map(|(buf, _)| buf.0)
         };
         let state = documents.get(BUF).expect("it is there").state;
         let (link, real) = (PathBuf::from("/link"), PathBuf::from("/a"));
         documents.attach(BufId(2), link, real, (0, Text::default()), state, None);
         assert_eq!(found(&documents, "/a"), Some(1));
-        assert_eq!(found(&documents, "/link"), Some(2));
+        assert_eq!(found(&documents, "/link"), None);
+        assert_eq!(named(&documents, "/link"), Some(2));
+        assert_eq!(named(&documents, "/a"), Some(1));
         documents.rename(BUF, Path::new("/b"));
         assert_eq!(found(&documents, "/b"), Some(1));
         assert_eq!(found(&documents, "/a"), Some(2));
         documents.detach(BufId(2));
         assert_eq!(found(&documents, "/a"), None);
-        assert_eq!(found(&documents, "/link"), None);
+        assert_eq!(named(&documents, "/link"), None);
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Workspace {
         if let Some((_, document)) = self.documents.find(path) {
             content.read_in(document.encoding());
         }
-        let review = self.reviews.find(path);
+        let review = self.reviews.get(path);
         let states = review
             .into_iter()
             .flat_map(|file| [&file.now, &file.origin]);

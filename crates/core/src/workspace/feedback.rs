@@ -326,7 +326,7 @@ impl Workspace {
             let told = file.told_rejected();
             if file.session == key
                 && !told.is_empty()
-                && let Some(seen) = session.seen.get_mut(&file.real)
+                && let Some(seen) = session.seen.get_mut(&file.path)
             {
                 let now = file.ledger.current();
                 let hunks = hunks(now, seen).into_iter();

@@ -54,7 +54,7 @@ impl Workspace {
     pub(crate) fn track_project(&mut self, root: &Path) {
         self.tracked.known.entry(root.to_owned()).or_default();
         for document in self.documents.iter() {
-            self.tracked.note(&document.real);
+            self.tracked.note(&document.path);
         }
     }
 

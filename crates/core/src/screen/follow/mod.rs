@@ -41,7 +41,7 @@ impl Model {
             return FollowView::default();
         };
         let buffer =
-            |path: &Path| -> Option<BufId> { Some(self.workspace.documents().find(path)?.0) };
+            |path: &Path| -> Option<BufId> { Some(self.workspace.documents().named(path)?.0) };
         let is_at_work = session.is_in_turn();
         // While it waits, the user sees its request.
         let is_waiting = self.questions.wait_in(key);

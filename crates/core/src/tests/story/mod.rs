@@ -125,7 +125,7 @@ impl Story {
     /// Returns the review of a file.
     fn review_of(&self, file: usize) -> Option<&FileReview> {
         let reviews = self.w.model.workspace.reviews();
-        reviews.find(Path::new(FILES[file]))
+        reviews.get(Path::new(FILES[file]))
     }
 
     /// Returns the current session, its agent and its id.

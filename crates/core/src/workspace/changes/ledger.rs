@@ -20,7 +20,7 @@ impl Workspace {
     /// recorded content. A change that does neither may have been observed before the recorded
     /// state.
     pub(super) fn is_next(&self, change: &FileChange) -> bool {
-        let Some(review) = self.reviews.find(&change.path) else {
+        let Some(review) = self.reviews.get(&change.path) else {
             return true;
         };
         let begins = change.before.stamp.is_some() && change.before.stamp == review.now.stamp;
@@ -29,8 +29,8 @@ impl Workspace {
 
     /// Returns the mode this client has set since the reported change.
     pub(super) fn restored_mode(&mut self, change: &FileChange) -> Option<u32> {
-        let name = self.reviews.name_of(&change.path, &change.path);
-        self.reviews.get_mut(&name)?.restored_mode(&change.after)
+        let review = self.reviews.get_mut(&change.path);
+        review?.restored_mode(&change.after)
     }
 
     /// Applies a change of a file without a buffer.
@@ -48,13 +48,7 @@ impl Workspace {
         if is_unchanged || *is_in_ledger && by.is_none() && !self.is_next(change) {
             return;
         }
-        let path = self.reviews.name_of(&change.path, &change.path);
-        let review = self.reviews.get(&path);
-        if change.after.link().is_some() && review.is_some_and(|review| review.real != change.path)
-        {
-            // The link leads to the file under review.
-            return;
-        }
+        let path = change.path.clone();
         let (before, after) = (change.before.text(), change.after.text());
         if let Some(review) = self.reviews.get_mut(&path)
             && review.knows(&change.after)
@@ -71,8 +65,7 @@ impl Workspace {
                 stamp => is_later(stamp, change.before.stamp),
             });
             let origin = now.unwrap_or(&change.before).clone();
-            self.reviews
-                .begin(&path, &change.path, session, &base, origin);
+            self.reviews.begin(&path, session, &base, origin);
             if let Some(after) = &after {
                 self.signal(Signal::Changed(FileEdit {
                     session,
@@ -129,7 +122,7 @@ impl Workspace {
             }
             return;
         }
-        let (path, real) = (document.path.clone(), document.real.clone());
+        let path = document.path.clone();
         let text = document.text.clone();
         let review = self.reviews.get(&path);
         let is_known = review.is_some_and(|review| review.now.is_like(&change.after));
@@ -140,7 +133,7 @@ impl Workspace {
         if let (Some(session), true, false) = (*by, is_agents, is_known) {
             let origin = change.before.clone();
             let is_new = review.is_none();
-            let review = self.reviews.begin(&path, &real, session, &text, origin);
+            let review = self.reviews.begin(&path, session, &text, origin);
             if let (true, true, Some(saved)) =
                 (is_new, change.after.is_missing(), change.before.text())
             {
@@ -174,7 +167,7 @@ impl Workspace {
     /// another, whose deletion is pending or that the agent had created, or the agent wrote the one
     /// and deleted the other.
     pub(super) fn take_deletion(&self, change: &mut FileChange) -> Option<FileChange> {
-        let review = self.reviews.find(&change.path);
+        let review = self.reviews.get(&change.path);
         let review = review.filter(|review| review.is_pending());
         let is_of_two = review.is_some_and(|review| match review.is_created() {
             true => {
@@ -199,9 +192,9 @@ impl Workspace {
     /// Returns whether a reported move is outdated: this client moved the file back, or deleted the
     /// one and restored the other; or the file exists again.
     pub(super) fn is_no_move(&self, from: &Path, change: &FileChange) -> bool {
-        match self.reviews.find(from) {
+        match self.reviews.get(from) {
             None => {
-                let review = self.reviews.find(&change.path);
+                let review = self.reviews.get(&change.path);
                 let is_this = |stamp: Option<Stamp>| stamp.is_some() && stamp == change.after.stamp;
                 // This client moved it back, and may have written to it since; or the user moved it,
                 // with a buffer that may have unsaved lines.
@@ -229,17 +222,12 @@ impl Workspace {
 
     /// Removes the review of what this client has written for an agent to the new path of a moved
     /// file before the move was reported, if the review or the buffer at the old path goes on there.
-    fn take_later_review(
-        &mut self,
-        name: &Path,
-        from: &Path,
-        change: &TakeIn,
-    ) -> Option<FileReview> {
+    fn take_later_review(&mut self, from: &Path, change: &TakeIn) -> Option<FileReview> {
         let to = &change.change.path;
-        let has_past = self.reviews.get(name).is_some_and(FileReview::is_pending)
+        let has_past = self.reviews.get(from).is_some_and(FileReview::is_pending)
             || self.documents.find(from).is_some();
         let is_later = change.by.is_some()
-            && name != to
+            && from != to
             && has_past
             && self.documents.find(to).is_none()
             && self.is_written_since(&change.change);
@@ -249,11 +237,14 @@ impl Workspace {
     /// Records a move: the review and the buffer take the new path.
     pub(super) fn file_moved(&mut self, from: &Path, change: &TakeIn, fx: &mut Effects) {
         let to = &change.change.path;
-        let name = self.reviews.name_of(from, from);
-        let later = self.take_later_review(&name, from, change);
-        self.reviews.rename(&name, to);
-        if self.reviews.get(&name).is_none() {
-            self.reviews.decisions_follow(&name, to);
+        let later = self.take_later_review(from, change);
+        let is_back = self
+            .reviews
+            .get(from)
+            .is_some_and(|review| review.from.as_ref() == Some(to));
+        self.reviews.rename(from, to);
+        if self.reviews.get(from).is_none() {
+            self.reviews.decisions_follow(from, to);
         }
         if let Some(session) = change.by {
             let before = &change.change.before;
@@ -262,15 +253,14 @@ impl Workspace {
             let base = buffer.map_or(base, |(_, document)| document.text.clone());
             let there = self.documents.find(to).filter(|_| buffer.is_none());
             let there = there.map(|(_, document)| document.text.clone());
-            let review = self.reviews.begin(to, to, session, &base, before.clone());
+            let review = self.reviews.begin(to, session, &base, before.clone());
             // A buffer gets the text from the disk.
             if let Some(later) = later.filter(|_| buffer.is_none()) {
                 review.go_on_as(later);
             }
-            match &review.from {
-                Some(origin) if origin == to => review.from = None,
-                Some(_) => {}
-                None => review.from = Some(from.to_owned()),
+            match is_back {
+                true => review.from = None,
+                false => drop(review.from.get_or_insert_with(|| from.to_owned())),
             }
             review.moved_in_turn(from);
             if let Some(text) = there {
@@ -279,8 +269,7 @@ impl Workspace {
                 review.user_wrote(text);
             }
         }
-        if let Some(review) = self.reviews.get_mut(to) {
-            to.clone_into(&mut review.real);
+        if self.reviews.get(to).is_some() {
             self.reviews.touch(to);
             if let Some((buf, _)) = self.documents.find(from) {
                 self.documents.rename(buf, to);
@@ -297,9 +286,8 @@ impl Workspace {
             return;
         };
         let path = &change.change.path;
-        let name = self.reviews.name_of(path, path);
         let is_open = self.documents.find(path).is_some();
-        let Some(review) = self.reviews.get_mut(&name).filter(|_| !is_open) else {
+        let Some(review) = self.reviews.get_mut(path).filter(|_| !is_open) else {
             return;
         };
         if !is_later(save.stamp, review.now.stamp) {
@@ -313,7 +301,7 @@ impl Workspace {
             let before = review.now.clone();
             let mode = before.mode;
             review.others_left(&before, FileState { mode, ..save });
-            self.reviews.touch(&name);
+            self.reviews.touch(path);
         }
     }
 
@@ -323,7 +311,7 @@ impl Workspace {
         let Some(session) = change.in_turn_of else {
             return;
         };
-        let review = self.reviews.find(&change.change.path);
+        let review = self.reviews.get(&change.change.path);
         let text = review.map(|review| review.ledger.current().clone());
         if !change.is_report && text.is_some() && text == change.change.after.text() {
             // This client wrote it, and its text was read before that was known.
@@ -336,8 +324,12 @@ impl Workspace {
         let last = last.clone();
         let text = last.text().unwrap_or_default();
         for part in std::mem::take(&mut change.read) {
-            let (path, current) = self.review_name(&part.path, &part.path);
-            let base = current.unwrap_or(&text).clone();
+            let path = part.path.clone();
+            let open = self
+                .documents
+                .find(&path)
+                .map(|(_, document)| &document.text);
+            let base = open.unwrap_or(&text).clone();
             // A file that comes back is not new: it continues from the one that was gone.
             let gone = self.reviews.get(&path).map(|review| &review.origin);
             let gone = gone.filter(|origin| {
@@ -354,9 +346,7 @@ impl Workspace {
             // The text stays that of the version that was read last.
             let now = self.reviews.get(&path).map_or(&last, |review| &review.now);
             let now = Some(now.clone()).filter(|now| !now.is_missing());
-            let review = self
-                .reviews
-                .begin(&path, &part.path, session, &base, origin.clone());
+            let review = self.reviews.begin(&path, session, &base, origin.clone());
             if let Some(now) = now {
                 review.has_version(now);
             }

@@ -232,7 +232,7 @@ impl Workspace {
         after: &Text,
     ) {
         let is_write = |kind| matches!(kind, Kind::Write(_));
-        if self.fileops.may_have(&self.names_of(real), is_write) {
+        if self.fileops.may_have(real, is_write) {
             return;
         }
         let session = self.sessions.get_mut(&session);

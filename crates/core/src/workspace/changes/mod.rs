@@ -83,13 +83,13 @@ impl Changes {
     /// Records that Neovim has saved a buffer, and the state that this replaced without a merge.
     fn note_saved(&mut self, document: &Document, over: Option<FileState>) {
         if let Some(over) = over {
-            self.unreported.add(&document.real, over, How::Replaced);
+            self.unreported.add(&document.path, over, How::Replaced);
         }
         let saved = FileState {
             stamp: document.stamp,
             ..FileState::of_text(document.text.clone(), document.state.format)
         };
-        self.unreported.add(&document.real, saved, How::Saved);
+        self.unreported.add(&document.path, saved, How::Saved);
     }
 
     /// Notes that a checkpoint of a project is asked for.
@@ -151,8 +151,7 @@ impl Workspace {
     pub(crate) fn note_read(&mut self, real: &Path, state: FileState, how: How) -> bool {
         let stamp = state.stamp;
         let is_new = self.changes.note_read(real, state, how);
-        let names = self.names_of(real);
-        for (change, by) in told_in(&self.fileops, &names).filter(|_| is_new) {
+        for (change, by) in told_in(&self.fileops, real).filter(|_| is_new) {
             let told = change.after.stamp;
             if is_later(stamp, told) || stamp.is_some() && stamp == told {
                 self.changes.unreported.told(change, by);
@@ -163,8 +162,7 @@ impl Workspace {
 
     /// Returns whether a change that an agent made and the host reported is queued or partly applied.
     pub(crate) fn is_agent_told(&self, path: &Path) -> bool {
-        let names = self.names_of(path);
-        told_in(&self.fileops, &names).next().is_some()
+        told_in(&self.fileops, path).next().is_some()
     }
 
     /// Queues each change on disk behind the operations on its file.
@@ -202,7 +200,7 @@ impl Workspace {
         };
         let content = disk.content.clone();
         let is_binary = content.as_ref().is_some_and(|it| it.text.has_nul());
-        if self.session_at(&review.real).is_none() && !is_binary {
+        if self.session_at(&review.path).is_none() && !is_binary {
             let before = review.now.clone();
             let after = content.map(|content| FileState {
                 mode: before.mode,
@@ -210,7 +208,7 @@ impl Workspace {
                 ..FileState::of_text(content.text, content.format)
             });
             let change = FileChange {
-                path: review.real.clone(),
+                path: review.path.clone(),
                 from: None,
                 before,
                 after: after.unwrap_or_else(FileState::missing),
@@ -254,7 +252,7 @@ impl Workspace {
     /// Returns whether a reported change of a file is queued or partly applied.
     fn is_change_told(&self, path: &Path) -> bool {
         let is_change = |kind| matches!(kind, Kind::TakeIn(_));
-        self.fileops.has(&self.names_of(path), is_change)
+        self.fileops.has(path, is_change)
     }
 
     /// Records that Neovim has saved a buffer, and what that replaced without a merge. Unless the
@@ -281,7 +279,7 @@ impl Workspace {
             review.note_saved();
             self.reviews.touch(&document.path);
         }
-        if (over.is_some() || made_for.is_none()) && self.session_at(&document.real).is_some() {
+        if (over.is_some() || made_for.is_none()) && self.session_at(&document.path).is_some() {
             let over = over.as_ref().map(|over| {
                 let there = document.decode(&over.bytes);
                 FileState {
@@ -290,7 +288,7 @@ impl Workspace {
                 }
             });
             self.changes.note_saved(document, over);
-            self.tell_saved(&document.real, stamp, fx);
+            self.tell_saved(&document.path, stamp, fx);
         }
         if let Some(over) = over {
             self.change_was_overwritten(buf, base, over, fx);
@@ -350,9 +348,9 @@ impl Workspace {
             return;
         };
         let mut sessions = self.sessions.values();
-        let session = sessions.find(|session| document.real.starts_with(&session.folders.project));
+        let session = sessions.find(|session| document.path.starts_with(&session.folders.project));
         if let Some(root) = session.map(|session| session.folders.project.clone()) {
-            let paths = vec![document.real.clone()];
+            let paths = vec![document.path.clone()];
             fx.push(HostEffect::Look { root, paths });
         }
     }
@@ -361,9 +359,8 @@ impl Workspace {
     /// reported change, queued or active, that ends at it or later, else by the attribution a report
     /// would get now.
     pub(crate) fn writer_of(&self, path: &Path, stamp: Option<Stamp>) -> Option<SessionKey> {
-        let names = self.names_of(path);
-        let active = self.fileops.active(&names);
-        let told = active.into_iter().chain(self.fileops.waiting(&names));
+        let active = self.fileops.active(path);
+        let told = active.into_iter().chain(self.fileops.waiting(path));
         let mut told = told.filter_map(|op| match &op.intent {
             // Of the file, not of a link to it.
             Intent::TakeIn(change) if !change.is_link() => Some(&**change),
@@ -392,10 +389,9 @@ impl Workspace {
         document: &Document,
         saved: &Text,
     ) -> Option<(DiskFile, Option<SessionKey>)> {
-        let names = self.names_of(&document.real);
         let mut waiting = self
             .fileops
-            .waiting(&names)
+            .waiting(&document.path)
             .filter_map(|op| match &op.intent {
                 Intent::TakeIn(change) => Some(&**change),
                 _ => None,
@@ -417,8 +413,7 @@ impl Workspace {
         real: &Path,
         over: Option<Stamp>,
     ) -> Option<(FileState, SessionKey)> {
-        let names = self.names_of(real);
-        let (change, by) = told_in(&self.fileops, &names).next()?;
+        let (change, by) = told_in(&self.fileops, real).next()?;
         let told = change.after.stamp;
         let is_led = over.is_some() && told.is_some() && !is_later(told, over);
         (is_led && change.before.is_text()).then(|| (change.before.clone(), by))
@@ -427,10 +422,9 @@ impl Workspace {
     /// Applies reported and queued changes, which may have several authors, and the user's saves before
     /// their ends to the review of a file that has none of them from a buffer, up to the version `over`
     /// that a write has replaced or that was read.
-    pub(crate) fn take_told(&mut self, name: &Path, real: &Path, over: Option<Stamp>) {
-        let names = self.names_of(real);
-        let active = self.fileops.active(&names);
-        let told = active.into_iter().chain(self.fileops.waiting(&names));
+    pub(crate) fn take_told(&mut self, path: &Path, over: Option<Stamp>) {
+        let active = self.fileops.active(path);
+        let told = active.into_iter().chain(self.fileops.waiting(path));
         let mut news = Vec::new();
         for op in told {
             if let Intent::TakeIn(change) = &op.intent
@@ -442,10 +436,10 @@ impl Workspace {
                 news.extend(text.map(|text| (disk.stamp, text, Some(change.by))));
             }
         }
-        let saves = self.changes.unreported.saves(real);
+        let saves = self.changes.unreported.saves(path);
         news.extend(saves.filter_map(|save| Some((save.stamp, save.text()?, None))));
         news.sort_by_key(|(stamp, ..)| stamp.map(|stamp| stamp.modified));
-        let Some(review) = self.reviews.get_mut(name) else {
+        let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
         let known = review.now.stamp;
@@ -474,12 +468,12 @@ impl Workspace {
 /// Returns the reported changes of a file by agents that are queued or partly applied.
 fn told_in<'a>(
     fileops: &'a FileOps,
-    names: &[PathBuf],
+    path: &Path,
 ) -> impl Iterator<Item = (&'a FileChange, SessionKey)> {
     let all = fileops
-        .active(names)
+        .active(path)
         .into_iter()
-        .chain(fileops.waiting(names));
+        .chain(fileops.waiting(path));
     all.filter_map(|op| match &op.intent {
         Intent::TakeIn(change) if change.is_report => Some((&change.change, change.by?)),
         _ => None,

@@ -116,7 +116,7 @@ impl Workspace {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        let path = document.real.clone();
+        let path = document.path.clone();
         let reapply = Reapply {
             base,
             theirs: document.reads(&document.decode(&over.bytes)).text,
@@ -217,15 +217,18 @@ impl Workspace {
             );
             return fx.push(notify(Level::Warn, text));
         };
-        let (name, current) = self.review_name(path, path);
-        let current = current.unwrap_or(&reapply.under.text).clone();
+        let open = self
+            .documents
+            .find(path)
+            .map(|(_, document)| &document.text);
+        let current = open.unwrap_or(&reapply.under.text).clone();
         let origin = reapply.under.state();
-        let review = self.reviews.begin(&name, path, session, &current, origin);
+        let review = self.reviews.begin(path, session, &current, origin);
         let since = diff(&text, review.ledger.current());
         for Conflict { rows, .. } in &mut conflicts {
             *rows = moved(rows.start, &since)..moved(rows.end, &since);
         }
-        self.offer_disk(&name, conflicts, false, fx);
+        self.offer_disk(path, conflicts, false, fx);
     }
 
     /// Writes all queued changes back at once, because Neovim quits.

@@ -83,7 +83,7 @@ impl Workspace {
         let told = change.as_told()?;
         let change = &change.change;
         let is_open = self.documents.find(&change.path).is_some();
-        let review = self.reviews.find(&change.path).filter(|_| !is_open);
+        let review = self.reviews.get(&change.path).filter(|_| !is_open);
         let (Some(review), false) = (review, self.is_next(change)) else {
             return Some(told);
         };
@@ -130,7 +130,7 @@ impl Workspace {
         }
         let restored = self.restored_mode(&change.change);
         let document = buffer.and_then(|buf| self.documents.get(buf));
-        let review = self.reviews.find(path);
+        let review = self.reviews.get(path);
         let known = match document {
             Some(document) => document.stamp,
             None => review.and_then(|review| review.now.stamp),
@@ -196,14 +196,13 @@ impl Workspace {
 
     /// Returns a file's state in its review if that is of the file with this stamp.
     fn known_state(&self, path: &Path, stamp: Option<Stamp>) -> Option<&FileState> {
-        let now = self.reviews.find(path).map(|file| &file.now);
+        let now = self.reviews.get(path).map(|file| &file.now);
         now.filter(|now| now.stamp.is_some() && now.stamp == stamp)
     }
 
     /// Returns whether the file that was read has a change of another author since this one.
     fn is_anothers_next(&self, path: &Path, change: &TakeIn, disk: &DiskFile) -> bool {
-        let names = self.names_of(path);
-        let mut waiting = self.fileops.waiting(&names);
+        let mut waiting = self.fileops.waiting(path);
         let is_told = waiting.any(|op| match &op.intent {
             Intent::TakeIn(next) => op.path == path && next.by != change.by,
             _ => false,
@@ -231,7 +230,7 @@ impl Workspace {
                 self.take_note(change, content);
             }
             _ => {
-                self.proposals_stale(path, path);
+                self.proposals_stale(path);
                 self.change_ledger(change, fx);
             }
         }
@@ -368,7 +367,6 @@ impl TakeIn {
             opens: session.map(|session| {
                 Box::new(Opens {
                     path: document.path.clone(),
-                    real: document.real.clone(),
                     session,
                     base: ours,
                     origin: before.clone(),

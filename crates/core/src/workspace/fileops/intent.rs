@@ -135,7 +135,7 @@ impl Workspace {
         let is_first_write = matches!(op.intent, Intent::Write(_)) && op.tries == 0;
         let (_, document) = self.documents.find(&op.path).filter(|_| is_first_write)?;
         Some(DiskFile {
-            real: document.real.clone(),
+            real: document.path.clone(),
             content: Some(DiskText {
                 text: document.saved.clone()?,
                 format: document.state.format,

@@ -73,39 +73,35 @@ impl Lane {
 }
 
 impl FileOps {
-    fn lanes(&self, names: &[PathBuf]) -> impl Iterator<Item = &Lane> {
-        let ids = names.iter().filter_map(|name| self.by_name.get(name));
-        let mut ids: Vec<LaneId> = ids.copied().collect();
-        ids.dedup();
-        ids.into_iter().filter_map(|id| self.lanes.get(&id))
+    fn lane(&self, path: &Path) -> Option<&Lane> {
+        self.lanes.get(self.by_name.get(path)?)
     }
 
     /// Returns the text before an agent's write that is under way and leaves a file, or its buffer,
     /// with this text.
-    pub fn text_before(&self, names: &[PathBuf], text: &Text) -> Option<Text> {
-        self.lanes(names).find_map(|lane| {
-            let (op, landing) = lane.active.as_ref()?;
-            let Intent::Write(write) = &op.intent else {
-                return None;
-            };
-            let before = match landing {
-                Some(Landing::Saved(saved)) => saved.text_before(text),
-                Some(Landing::Merged(merged)) => merged.text_before(text),
-                _ => None,
-            };
-            before.or_else(|| write.text_before(text))
-        })
+    pub fn text_before(&self, path: &Path, text: &Text) -> Option<Text> {
+        let (op, landing) = self.lane(path)?.active.as_ref()?;
+        let Intent::Write(write) = &op.intent else {
+            return None;
+        };
+        let before = match landing {
+            Some(Landing::Saved(saved)) => saved.text_before(text),
+            Some(Landing::Merged(merged)) => merged.text_before(text),
+            _ => None,
+        };
+        before.or_else(|| write.text_before(text))
     }
 
     /// Returns whether a file has an active or waiting operation of a kind.
-    pub fn has(&self, names: &[PathBuf], is_meant: impl Fn(Kind) -> bool) -> bool {
-        self.lanes(names).any(|lane| lane.kinds().any(&is_meant))
+    pub fn has(&self, path: &Path, is_meant: impl Fn(Kind) -> bool) -> bool {
+        self.lane(path)
+            .is_some_and(|lane| lane.kinds().any(is_meant))
     }
 
     /// Returns the same as [`FileOps::has`], including files that a link may make the same one.
-    pub fn may_have(&self, names: &[PathBuf], is_meant: impl Fn(Kind) -> bool) -> bool {
+    pub fn may_have(&self, path: &Path, is_meant: impl Fn(Kind) -> bool) -> bool {
         let mut unresolved = self.lanes.values().filter(|lane| !lane.is_resolved);
-        self.has(names, &is_meant) || unresolved.any(|lane| lane.kinds().any(&is_meant))
+        self.has(path, &is_meant) || unresolved.any(|lane| lane.kinds().any(&is_meant))
     }
 
     /// Returns whether any file has an operation of a kind.
@@ -121,13 +117,13 @@ impl FileOps {
     }
 
     /// Returns a file's waiting operations.
-    pub fn waiting(&self, names: &[PathBuf]) -> impl Iterator<Item = &Operation> {
-        self.lanes(names).flat_map(|lane| &lane.waiting)
+    pub fn waiting(&self, path: &Path) -> impl Iterator<Item = &Operation> {
+        self.lane(path).into_iter().flat_map(|lane| &lane.waiting)
     }
 
     /// Returns a file's active operation, while it waits for an effect.
-    pub fn active(&self, names: &[PathBuf]) -> Option<&Operation> {
-        let active = self.lanes(names).find_map(|lane| lane.active.as_ref());
+    pub fn active(&self, path: &Path) -> Option<&Operation> {
+        let active = self.lane(path)?.active.as_ref();
         active.map(|(op, _)| op)
     }
 
@@ -149,24 +145,23 @@ impl FileOps {
         })
     }
 
-    /// Adds an operation at the end of its file's lane.
+    /// Adds an operation at the end of its file's lane. Whether the operation's path leads elsewhere is
+    /// known if it `is_resolved`.
     pub(super) fn enter(
         &mut self,
-        names: Vec<PathBuf>,
-        goal: Option<PathBuf>,
         mut op: Operation,
+        is_resolved: bool,
+        goal: Option<PathBuf>,
     ) -> LaneId {
         self.next += 1;
         op.turn = self.next;
-        let mut known = names.iter().filter_map(|name| self.by_name.get(name));
-        let id = known.next().copied().unwrap_or(LaneId(self.next));
+        let path = op.path.clone();
+        let known = self.by_name.get(&path).copied();
+        let id = known.unwrap_or(LaneId(self.next));
         let lane = self.lanes.entry(id).or_default();
-        // A buffer or a review has given more than one.
-        lane.is_resolved |= names.len() > 1;
+        lane.is_resolved |= is_resolved;
         lane.waiting.push_back(op);
-        for name in names {
-            self.learn(id, name);
-        }
+        self.learn(id, path);
         if let Some(goal) = goal {
             self.add_place(id, goal);
         }
@@ -231,10 +226,9 @@ impl FileOps {
     }
 
     /// Returns the lane of a file's active operation.
-    pub(super) fn busy(&self, names: &[PathBuf]) -> Option<LaneId> {
-        let mut ids = names.iter().filter_map(|name| self.by_name.get(name));
-        let is_busy = |id: &&LaneId| self.lanes.get(id).is_some_and(|lane| lane.doing.is_some());
-        ids.find(is_busy).copied()
+    pub(super) fn busy(&self, path: &Path) -> Option<LaneId> {
+        let is_busy = self.lane(path).is_some_and(|lane| lane.doing.is_some());
+        self.by_name.get(path).copied().filter(|_| is_busy)
     }
 
     /// Inserts a follow-up of the active operation, behind its other follow-ups.

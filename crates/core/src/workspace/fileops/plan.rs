@@ -13,7 +13,7 @@ use crate::text::{LineEdit, Text};
 use crate::workspace::Workspace;
 use crate::workspace::changes::{DiskMerge, Reapplied};
 use crate::workspace::documents::Document;
-use crate::workspace::fileops::Author;
+use crate::workspace::fileops::{Author, Intent, Operation};
 use crate::workspace::files::{Answer, Merged, Saved};
 use crate::workspace::reviews::{End, FileReview, Moving};
 use acp::RpcError;
@@ -31,13 +31,16 @@ pub(crate) struct FileNow<'a> {
 }
 
 impl<'a> FileNow<'a> {
-    pub(super) fn of(workspace: &'a Workspace, path: &'a Path, disk: Option<DiskFile>) -> Self {
-        let found = workspace.documents.find(path);
-        let real = || workspace.documents.find(&disk.as_ref()?.real);
+    pub(super) fn of(workspace: &'a Workspace, op: &'a Operation, disk: Option<DiskFile>) -> Self {
+        let file = match (&op.intent, &disk) {
+            // An agent may name a link to the file.
+            (Intent::Read(_) | Intent::Write(_), Some(disk)) => &disk.real,
+            _ => &op.path,
+        };
         Self {
-            path,
-            document: found.or_else(real),
-            review: workspace.reviews.get(path),
+            path: &op.path,
+            document: workspace.documents.find(file),
+            review: workspace.reviews.get(file),
             disk,
             workspace,
         }
@@ -161,7 +164,6 @@ pub(crate) enum Landing {
 #[derive(Debug)]
 pub(crate) struct Opens {
     pub path: PathBuf,
-    pub real: PathBuf,
     pub session: SessionKey,
     pub base: Text,
     pub origin: FileState,

@@ -18,6 +18,7 @@ use crate::spine::pending::reply::Edited;
 use crate::spine::project::Body;
 use crate::workspace::Workspace;
 use crate::workspace::jobs::ReadJob;
+use crate::workspace::reviews::FileReview;
 
 /// Why a change was not made.
 enum Why {
@@ -36,10 +37,12 @@ impl Workspace {
 
     /// Adds an operation at the end of its file's lane.
     pub(crate) fn line_up(&mut self, path: PathBuf, intent: Intent) -> LaneId {
-        let names = self.names_of(&path);
+        let is_file = |file: &FileReview| file.now.link().is_none();
+        let is_resolved =
+            self.documents.find(&path).is_some() || self.reviews.get(&path).is_some_and(is_file);
         let goal = self.goal_of(&path, &intent);
-        self.fileops
-            .enter(names, goal, Operation::new(path, intent))
+        let op = Operation::new(path, intent);
+        self.fileops.enter(op, is_resolved, goal)
     }
 
     /// Returns the path to which an operation, or what follows from it, may move its file.
@@ -56,20 +59,10 @@ impl Workspace {
     /// Carries out an operation that follows from the active one on the same file, before all that
     /// wait.
     pub(crate) fn follow_up(&mut self, path: PathBuf, intent: Intent, fx: &mut Effects) {
-        match self.fileops.busy(&self.names_of(&path)) {
+        match self.fileops.busy(&path) {
             Some(lane) => self.fileops.follow_up(lane, Operation::new(path, intent)),
             None => self.operate(path, intent, fx),
         }
-    }
-
-    /// Returns all known names of a file.
-    pub(crate) fn names_of(&self, path: &Path) -> Vec<PathBuf> {
-        let mut names = vec![path.to_owned()];
-        if let Some((_, document)) = self.documents.find(path) {
-            names.extend([document.path.clone(), document.real.clone()]);
-        }
-        names.extend(self.reviews.get(path).map(|review| review.real.clone()));
-        names
     }
 
     /// Notes another name of a file.
@@ -131,7 +124,7 @@ impl Workspace {
             _ => MayReplace::Anything,
         };
         let plan = match self.prepare(&mut op, disk.as_ref(), fx) {
-            Ok(()) => op.intent.plan(FileNow::of(self, &op.path, disk)),
+            Ok(()) => op.intent.plan(FileNow::of(self, &op, disk)),
             Err(why) => Plan::Fail(why),
         };
         match plan {
@@ -193,15 +186,10 @@ impl Workspace {
 
     fn open_review(&mut self, opens: Option<Box<Opens>>) {
         if let Some(opens) = opens {
-            let review = self.reviews.begin(
-                &opens.path,
-                &opens.real,
-                opens.session,
-                &opens.base,
-                opens.origin,
-            );
-            // A write through a link leaves the link.
-            if let Some(now) = opens.now.filter(|_| !review.is_replaced_by_link()) {
+            let review = self
+                .reviews
+                .begin(&opens.path, opens.session, &opens.base, opens.origin);
+            if let Some(now) = opens.now {
                 review.now.body = now;
             }
         }
@@ -288,7 +276,7 @@ impl Workspace {
         let document = self.documents.find(&op.path).map(|(_, document)| document);
         let stamp = document.and_then(|document| document.stamp);
         Some(DiskFile {
-            real: review.real.clone(),
+            real: review.path.clone(),
             content,
             stamp: stamp.or(review.now.stamp),
             mode: None,

@@ -41,7 +41,7 @@ impl Read {
             return Plan::Done(Landing::Plain);
         }
         let real = now.disk.as_ref().map_or(now.path, |disk| &disk.real);
-        let real = now.document.map_or(real, |(_, document)| &document.real);
+        let real = now.document.map_or(real, |(_, document)| &document.path);
         let real = real.to_owned();
         if let Err(error) = now.check_root(self.session, &real) {
             return Plan::Done(Landing::Refused(error));
@@ -130,11 +130,11 @@ impl Workspace {
         let lines = text.len();
         let is_whole = read.line.is_none_or(|line| line <= 1)
             && read.limit.is_none_or(|limit| limit as usize >= lines);
-        let names = [path.to_owned(), real.clone()];
         let is_write = |kind| kind == Kind::Write(read.session);
         if part.is_ok()
             && is_whole
-            && !self.fileops.may_have(&names, is_write)
+            && !self.fileops.has(path, is_write)
+            && !self.fileops.may_have(&real, is_write)
             && let Some(session) = self.sessions.get_mut(&read.session)
         {
             session.seen.insert(real, text);

@@ -39,7 +39,6 @@ pub struct Write {
 /// An agent's text that is being merged into a buffer and saved.
 #[derive(Debug)]
 pub(crate) struct Merged {
-    path: PathBuf,
     real: PathBuf,
     /// The buffer's text before the merge.
     ours: Text,
@@ -129,13 +128,11 @@ impl Write {
         let mut merged = ours.clone();
         merged.apply_all(&edits);
         let there = FileState::of_text(ours.clone(), document.state.format);
-        let (path, real) = (document.path.clone(), disk.real);
         Plan::Edit {
             edit: BufferEdit::new(buf, document, edits, Save::Over(disk.stamp)),
             author: Author::Agent(self.session),
             opens: Some(Box::new(Opens {
-                path: path.clone(),
-                real: real.clone(),
+                path: disk.real.clone(),
                 session: self.session,
                 base: ours.clone(),
                 now: None,
@@ -145,8 +142,7 @@ impl Write {
                 },
             })),
             landing: Landing::Merged(Box::new(Merged {
-                path,
-                real,
+                real: disk.real,
                 ours,
                 theirs,
                 merged,
@@ -181,7 +177,6 @@ impl Write {
         // The review begins here, so that other authors' lines are not attributed to the agent.
         let opens = (by.is_some() || merge.has_conflicts()).then(|| Opens {
             path: document.path.clone(),
-            real: merge.disk.real.clone(),
             session: by.unwrap_or(self.session),
             base: document.text.clone(),
             now: Some(origin.body.clone()),
@@ -324,7 +319,6 @@ impl Workspace {
         fx: &mut Effects,
     ) -> Result<(), RpcError> {
         let Merged {
-            path: name,
             real,
             ours,
             theirs,
@@ -344,11 +338,8 @@ impl Workspace {
             before: Some(ours.clone()),
             after: merged.clone(),
         }));
-        if let Some(review) = self.reviews.get_mut(&name) {
-            // A write through a link leaves the link.
-            if !review.is_replaced_by_link() {
-                review.now.body = content;
-            }
+        if let Some(review) = self.reviews.get_mut(&real) {
+            review.now.body = content;
             // Save hooks may have moved the lines.
             let hooks = diff(&merged, review.ledger.current());
             for mut conflict in conflicts {
@@ -357,17 +348,17 @@ impl Workspace {
                 review.offer(conflict);
             }
         }
-        self.reviews.touch(&name);
-        let review = self.reviews.get(&name);
+        self.reviews.touch(&real);
+        let review = self.reviews.get(&real);
         if let Some(after) = review.map(|review| review.ledger.current().clone()) {
-            self.proposals_landed(&name, &ours, &after, fx);
+            self.proposals_landed(&real, &ours, &after, fx);
         }
         match done.saved {
             Some(Err(SaveError::Refused(why))) => Err(RpcError::new(
                 rpc::INTERNAL_ERROR,
                 format!(
                     "{} is changed in the editor, but could not be saved: {why}",
-                    name.display()
+                    real.display()
                 ),
             )),
             _ => told.map_or(Ok(()), Err),
@@ -437,13 +428,11 @@ impl Workspace {
         }));
         let by = self.writer_of(&real, over);
         let before = before.unwrap_or_default();
-        // A buffer may have been loaded meanwhile, under another of the file's names.
-        let (name, _) = self.review_name(path, &real);
-        if self.reviews.get(&name).is_none() {
+        if self.reviews.get(&real).is_none() {
             match self.before_told(&real, over) {
                 Some((first, by)) => {
                     let base = first.text().unwrap_or_default();
-                    self.reviews.begin(&name, &real, by, &base, first);
+                    self.reviews.begin(&real, by, &base, first);
                 }
                 None if by.is_some() || self.is_agent_told(&real) => {
                     self.note_read(&real, origin.clone(), How::Read);
@@ -451,10 +440,8 @@ impl Workspace {
                 None => {}
             }
         }
-        self.take_told(&name, &real, over);
-        let review = self
-            .reviews
-            .begin(&name, &real, write.session, &before, origin);
+        self.take_told(&real, over);
+        let review = self.reviews.begin(&real, write.session, &before, origin);
         review.agent_wrote_over(&before, after.clone(), by.is_some());
         review.now = FileState {
             stamp,
@@ -465,8 +452,8 @@ impl Workspace {
         for conflict in conflicts {
             review.offer(conflict);
         }
-        self.reviews.touch(&name);
-        self.proposals_landed(&name, &before, &after, fx);
+        self.reviews.touch(&real);
+        self.proposals_landed(&real, &before, &after, fx);
         told.map_or(Ok(()), Err)
     }
 

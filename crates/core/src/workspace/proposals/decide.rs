@@ -34,10 +34,6 @@ impl Workspace {
         path: &Path,
         which: &Which,
     ) -> bool {
-        let path = match self.documents.find(path) {
-            Some((_, document)) => document.path.clone(),
-            None => path.to_owned(),
-        };
         let files = self.proposals.files();
         let mut meant: Vec<ProposalIndex> = Vec::new();
         for (place, _, file) in files.filter(|(.., file)| file.path == path) {

@@ -128,7 +128,7 @@ impl Workspace {
         if self.documents.is_loading(&file.path) {
             return false;
         }
-        let Some((_, document)) = self.documents.find(&file.path) else {
+        let Some((_, document)) = self.documents.named(&file.path) else {
             let is_outside = self.check_root(session, &file.path).is_err();
             if is_outside {
                 let text = "Not previewed: the file is outside the session's folders.";
@@ -141,7 +141,7 @@ impl Workspace {
             return is_outside;
         };
         let seen = self.sessions.get(&session);
-        let seen = seen.and_then(|session| session.seen.get(&document.real));
+        let seen = seen.and_then(|session| session.seen.get(&document.path));
         let known: Vec<Text> = document.saved.iter().chain(seen).cloned().collect();
         if let (None, Some(saved)) = (&file.base, &document.saved) {
             // The agent's line numbers refer to the saved file.
@@ -151,7 +151,7 @@ impl Workspace {
             }
         }
         file.path.clone_from(&document.path);
-        file.real = Some(document.real.clone());
+        file.real = Some(document.path.clone());
         file.base = Some(Base {
             text: document.text.clone(),
             line_end: document.state.format.line_end,
@@ -202,9 +202,9 @@ impl Workspace {
     }
 
     /// Marks a file's proposals as stale: its buffer or its content has changed.
-    pub(crate) fn proposals_stale(&mut self, path: &Path, real: &Path) {
+    pub(crate) fn proposals_stale(&mut self, path: &Path) {
         for file in self.proposals.files_mut() {
-            if file.path == path || file.path == real || file.real.as_deref() == Some(real) {
+            if file.path == path || file.real.as_deref() == Some(path) {
                 file.stale = true;
                 file.reading = false;
             }

@@ -81,10 +81,9 @@ impl Workspace {
             let is_over = kept.in_turn && !is_running;
             kept.in_turn |= is_running;
             let is_coming = || {
-                let paths = [&kept.path, &kept.real];
                 let is_meant = |kind| matches!(kind, Kind::Write(_) | Kind::TakeIn(_));
-                let mut paths = paths.iter();
-                paths.any(|path| self.fileops.has(&self.names_of(path), is_meant))
+                let mut paths = [&kept.path, &kept.real].into_iter();
+                paths.any(|path| self.fileops.has(path, is_meant))
             };
             self.sessions.contains_key(&kept.session) && !is_over || is_coming()
         });
@@ -110,9 +109,8 @@ impl Workspace {
         after: &Text,
         fx: &mut Effects,
     ) {
-        let real = self.reviews.get(path).map(|review| review.real.clone());
-        self.proposals_stale(path, real.as_deref().unwrap_or(path));
-        let is_meant = |kept: &Kept| kept.path == path || Some(&kept.real) == real.as_ref();
+        self.proposals_stale(path);
+        let is_meant = |kept: &Kept| kept.path == path || kept.real == path;
         if !self.proposals.kept.iter().any(is_meant) {
             return;
         }

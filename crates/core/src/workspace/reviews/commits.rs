@@ -16,7 +16,7 @@ use crate::workspace::ledger::Which;
 impl Workspace {
     /// Applies new versions of files from the repository.
     pub(crate) fn committed(&mut self, files: Vec<Committed>, turns: Turns, fx: &mut Effects) {
-        let mut names = Vec::with_capacity(files.len());
+        let mut paths = Vec::with_capacity(files.len());
         for mut version in files {
             let Committed {
                 path, index, head, ..
@@ -25,17 +25,17 @@ impl Workspace {
                 self.read_as_known(path, content);
             }
             let is_agents = turns == Turns::Running || self.agent_at(&version.path).is_some();
-            let name = self.reviews.name_of(&version.path, &version.path);
-            if let Some(file) = self.reviews.get_mut(&name) {
+            let path = version.path.clone();
+            if let Some(file) = self.reviews.get_mut(&path) {
                 let was_uncommitted = file.is_uncommitted();
                 if file.take_version(version, is_agents) || file.is_uncommitted() != was_uncommitted
                 {
-                    self.reviews.touch(&name);
+                    self.reviews.touch(&path);
                 }
             }
-            names.push(name);
+            paths.push(path);
         }
-        self.versions_are_known(&names, fx);
+        self.versions_are_known(&paths, fx);
     }
 }
 

@@ -321,9 +321,9 @@ impl Workspace {
             Scope::Turn { .. } => return Vec::new(),
             Scope::Hunk { buf, row } => (self.path_of(*buf), Which::Row(*row)),
             Scope::Rows { buf, rows } => (self.path_of(*buf), Which::Rows(rows.clone())),
-            Scope::At { path, row } => (Some(path.clone()), Which::Row(*row)),
-            Scope::Span { path, rows } => (Some(path.clone()), Which::Rows(rows.clone())),
-            Scope::File { path } => (Some(path.clone()), Which::All),
+            Scope::At { path, row } => (Some(self.file_named(path)), Which::Row(*row)),
+            Scope::Span { path, rows } => (Some(self.file_named(path)), Which::Rows(rows.clone())),
+            Scope::File { path } => (Some(self.file_named(path)), Which::All),
             Scope::All => {
                 let all = self.reviews.iter().map(|(path, _)| path.clone());
                 let mut all: Vec<PathBuf> = all.chain(self.proposed_files()).collect();
@@ -335,11 +335,16 @@ impl Workspace {
         path.map(|path| (path, which)).into_iter().collect()
     }
 
+    /// Returns the path of the file, or of the link under review, that the user names.
+    fn file_named(&self, name: &Path) -> PathBuf {
+        let open = self.documents.named(name);
+        let open = open.filter(|_| self.reviews.get(name).is_none());
+        open.map_or(name, |(_, document)| &document.path).to_owned()
+    }
+
     /// Reports the conflicts that accepting these selections leaves undecided.
     fn tell_skipped(&self, targets: &[(PathBuf, Which)], fx: &mut Effects) {
         let skipped = targets.iter().map(|(path, which)| {
-            let found = self.documents.find(path);
-            let path = found.map_or(path, |(_, document)| &document.path);
             let review = self.reviews.get(path);
             review.map_or(0, |review| review.ledger.skipped(which))
         });
@@ -426,13 +431,9 @@ impl Workspace {
         path: &Path,
         which: Which,
     ) -> Option<(PathBuf, Decide)> {
-        let found = self.documents.find(path);
-        let path = found
-            .map_or(path, |(_, document)| &document.path)
-            .to_owned();
         let review = self
             .reviews
-            .get(&path)
+            .get(path)
             .filter(|review| review.is_meant(&which))?;
         let text = review.ledger.current().clone();
         let choice = match action {
@@ -442,7 +443,7 @@ impl Workspace {
             }
             ReviewAction::Accept => Choice::Accept(Box::new(review.see(&which))),
         };
-        Some((path, Decide::new(choice)))
+        Some((path.to_owned(), Decide::new(choice)))
     }
 
     /// Returns whether a decision leaves the text unchanged and so can skip the queue.

@@ -26,8 +26,8 @@ pub struct FileReview {
     /// Readable everywhere; only the methods here change it.
     pub ledger: Review,
     pub session: SessionKey,
-    /// The file's path with symbolic links resolved.
-    pub real: PathBuf,
+    /// The file's path, or the link's.
+    pub path: PathBuf,
     /// The accepted state of the file, restored when all of it is rejected. Its text is the
     /// ledger's base.
     pub origin: FileState,
@@ -79,11 +79,11 @@ impl FileReview {
     }
 
     /// Begins a review with everything accepted.
-    pub(super) fn new(base: &Text, real: &Path, session: SessionKey, origin: FileState) -> Self {
+    pub(super) fn new(base: &Text, path: &Path, session: SessionKey, origin: FileState) -> Self {
         Self {
             ledger: Review::new(base.clone()),
             session,
-            real: real.to_owned(),
+            path: path.to_owned(),
             now: origin.clone(),
             origin,
             restored: None,
@@ -179,7 +179,7 @@ impl FileReview {
     pub fn on_disk(&self) -> Option<DiskFile> {
         let (text, format) = (self.ledger.current().clone(), self.now.format()?);
         Some(DiskFile {
-            real: self.real.clone(),
+            real: self.path.clone(),
             content: Some(DiskText { text, format }),
             stamp: self.now.stamp,
             mode: self.now.mode,

@@ -21,26 +21,26 @@ impl Workspace {
     pub(crate) fn buffer_is_loading(
         &mut self,
         buf: BufId,
+        name: PathBuf,
         path: PathBuf,
-        real: PathBuf,
         row: usize,
         text: Text,
     ) {
-        self.documents.load(buf, path, real, row, text);
+        self.documents.load(buf, name, path, row, text);
     }
 
-    /// Handles a buffer that was loaded or sent again as a whole: its path and real path, and its
-    /// text from a row on.
+    /// Handles a buffer that was loaded or sent again as a whole: its name and its file's path,
+    /// and its text from a row on.
     pub(crate) fn buffer_attached(
         &mut self,
         buf: BufId,
-        (path, real): (PathBuf, PathBuf),
+        (name, path): (PathBuf, PathBuf),
         text: (usize, Text),
         (state, stamp): (BufState, Option<Stamp>),
         fx: &mut Effects,
     ) {
         let before = self.documents.get(buf).cloned();
-        self.documents.attach(buf, path, real, text, state, stamp);
+        self.documents.attach(buf, name, path, text, state, stamp);
         self.follow_attached(buf, before, fx);
         self.run_lanes(fx);
     }
@@ -49,8 +49,8 @@ impl Workspace {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
-        let (path, real) = (document.path.clone(), document.real.clone());
-        self.tracked.note(&real);
+        let path = document.path.clone();
+        self.tracked.note(&path);
         let (text, stamp) = (document.text.clone(), document.stamp);
         let encoding = document.encoding();
         let is_saved_known = document.saved.is_some();
@@ -66,7 +66,7 @@ impl Workspace {
         let from = before.as_ref();
         let from = from.filter(|before| document.is_moved_from(before));
         let from = from.map(|before| before.path.clone());
-        let was_moved = from.is_some_and(|from| self.moves_along(&from, &path, &real));
+        let was_moved = from.is_some_and(|from| self.moves_along(&from, &path));
         let was_saved = match before {
             Some(before) if was_moved => before.saved,
             Some(before) if before.path != path => {
@@ -75,14 +75,11 @@ impl Workspace {
             }
             before => before.and_then(|before| before.saved),
         };
-        let name = self.reviews.name_of(&path, &real);
-        self.reviews.rename(&name, &path);
-        self.fileops.review_renamed(&name, &path);
         if let Some(review) = self.reviews.get_mut(&path) {
             review.read_in(encoding);
         }
         // The user's move changes no text.
-        let by = self.writer_of(&real, stamp).filter(|_| !was_moved);
+        let by = self.writer_of(&path, stamp).filter(|_| !was_moved);
         let how = match self.reviews.get(&path) {
             Some(_) => How::Listed,
             None => How::Read,
@@ -94,17 +91,14 @@ impl Workspace {
             is_other && is_read && stamp.is_some() && is_later(now.stamp, stamp)
         });
         let change = newer.map(|after| FileChange {
-            path: real.clone(),
+            path: path.clone(),
             from: None,
             before: state.clone(),
             after,
         });
-        let is_agents = is_read && by.is_some() && self.note_read(&real, state, how);
+        let is_agents = is_read && by.is_some() && self.note_read(&path, state, how);
         // Loaded after an agent's write, before the report of that.
-        let is_written = self
-            .fileops
-            .text_before(&self.names_of(&real), &text)
-            .is_some();
+        let is_written = self.fileops.text_before(&path, &text).is_some();
         if let Some(saved) = was_saved.filter(|_| is_read && !is_written) {
             // Unsaved lines go first; the rest has changed on disk.
             self.buffer_has(&path, saved, by.is_some());
@@ -114,20 +108,20 @@ impl Workspace {
         match by.filter(|_| is_new && is_agents && !is_written) {
             Some(session) => {
                 // Another program's change may have been reported before.
-                self.take_told(&path, &real, stamp);
+                self.take_told(&path, stamp);
                 // The report of the rest, still to come, will say so.
                 let review = self.reviews.get(&path);
                 let now = review.map_or(FileState::missing(), |review| review.now.clone());
-                let review = self.reviews.begin(&path, &real, session, &text, now);
+                let review = self.reviews.begin(&path, session, &text, now);
                 review.agent_wrote(text);
             }
             None => self.buffer_has(&path, text, by.is_some()),
         }
-        self.proposals_stale(&path, &real);
+        self.proposals_stale(&path);
         // Needed without a review too: the buffer may show hunks from its earlier name.
         self.reviews.touch(&path);
         if let Some(change) = change {
-            let by = self.writer_of(&real, change.after.stamp);
+            let by = self.writer_of(&path, change.after.stamp);
             let change = TakeIn::new(change, by);
             self.operate(path.clone(), Intent::TakeIn(Box::new(change)), fx);
         }
@@ -139,7 +133,7 @@ impl Workspace {
 
     /// Gives the review of a file that the user has moved, with its buffer, the new path; `false` if a
     /// decision about another file is pending there.
-    fn moves_along(&mut self, from: &Path, to: &Path, real: &Path) -> bool {
+    fn moves_along(&mut self, from: &Path, to: &Path) -> bool {
         self.reviews.rename(from, to);
         if self.reviews.get(from).is_some() {
             return false;
@@ -147,9 +141,6 @@ impl Workspace {
         self.reviews.decisions_follow(from, to);
         self.fileops.review_renamed(from, to);
         self.is_also(from, to);
-        if let Some(review) = self.reviews.get_mut(to) {
-            real.clone_into(&mut review.real);
-        }
         true
     }
 
@@ -157,7 +148,7 @@ impl Workspace {
     /// agent's write under way leaves the file with this text; the text that it replaced may be an
     /// earlier change of the agent.
     fn buffer_has(&mut self, path: &Path, text: Text, is_agents: bool) {
-        let before = self.fileops.text_before(&self.names_of(path), &text);
+        let before = self.fileops.text_before(path, &text);
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
@@ -178,7 +169,7 @@ impl Workspace {
         let is_open = self
             .documents
             .get(buf)
-            .is_some_and(|document| document.saved.is_none() && document.real == disk.real);
+            .is_some_and(|document| document.saved.is_none() && document.path == disk.real);
         if let (true, Some(content)) = (is_open, disk.content) {
             self.documents.set_disk(buf, content.text, disk.stamp);
         }
@@ -249,9 +240,9 @@ impl Workspace {
     /// Handles an unloaded buffer: its unsaved lines are gone.
     pub(crate) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
         if let Some(document) = self.documents.detach(buf) {
-            self.proposals_stale(&document.path, &document.real);
+            self.proposals_stale(&document.path);
             if let Some(saved) = document.saved {
-                let by = self.writer_of(&document.real, document.stamp);
+                let by = self.writer_of(&document.path, document.stamp);
                 self.buffer_has(&document.path, saved.clone(), by.is_some());
                 // The disk is read next, which may fail.
                 if let Some(review) = self.reviews.get_mut(&document.path) {
@@ -288,7 +279,7 @@ impl Workspace {
         if !review.is_some_and(|review| review.now.is_text() || review.now.is_missing()) {
             return true;
         }
-        self.take_told(path, &disk.real, disk.stamp);
+        self.take_told(path, disk.stamp);
         // What Neovim or this client has written is a text, whatever is in it.
         let is_known = self.is_known(path, &disk, None);
         let Some(review) = self.reviews.get_mut(path) else {

@@ -182,7 +182,7 @@ impl Workspace {
             known.or_insert(kept.clone());
         }
         files.retain(|kept| {
-            let known = self.reviews.find(&kept.path);
+            let known = self.reviews.get(&kept.path);
             !known.is_some_and(FileReview::is_pending)
         });
         let mut sessions = self.sessions.iter().rev();
@@ -282,18 +282,14 @@ impl Workspace {
             // Another program has deleted the file since; no decision is needed.
             return None;
         }
-        let path = self.reviews.name_of(&kept.path, &disk.real);
+        let path = disk.real.clone();
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return Some(path);
         }
         let opened = self.documents.find(&disk.real);
         let document = opened.map(|(_, document)| document);
-        let buffer = document.map(|document| (document.path.clone(), document.text.clone()));
+        let buffer = document.map(|document| document.text.clone());
         let is_reread = kept.reread(&mut disk, document);
-        let (path, buffer) = match buffer {
-            Some((name, text)) => (name, Some(text)),
-            None => (path, None),
-        };
         let now = kept.state_now(&disk);
         let is_binary = |state: &FileState| matches!(state.body, Body::Bytes { .. });
         // Only a buffer shows bytes as lines, in its own way.
@@ -316,9 +312,7 @@ impl Workspace {
         };
         let base = base.unwrap_or_default();
         let origin = kept.base.clone();
-        let file = self
-            .reviews
-            .begin(&path, &disk.real, session, &base, origin);
+        let file = self.reviews.begin(&path, session, &base, origin);
         if *file.ledger.base() != base {
             file.rebase(base);
         }
@@ -337,14 +331,12 @@ impl Workspace {
         if let Body::Text(base) = &mut kept.base.body {
             base.read_line_ends();
         }
-        let path = self.reviews.name_of(&kept.path, &kept.path);
+        let path = kept.path;
         if self.reviews.get(&path).is_some_and(FileReview::is_pending) {
             return Some(path);
         }
         let base = kept.accepted.or(kept.base.text()).unwrap_or_default();
-        let file = self
-            .reviews
-            .begin(&path, &kept.path, session, &base, kept.base);
+        let file = self.reviews.begin(&path, session, &base, kept.base);
         file.from = kept.from;
         file.now = kept.now;
         file.may_be_committed = kept.is_uncommitted;

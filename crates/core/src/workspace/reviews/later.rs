@@ -77,7 +77,6 @@ impl Workspace {
 
     /// Returns whether a decision about a file is queued or active.
     pub(super) fn is_deciding_on(&self, path: &Path) -> bool {
-        let names = self.names_of(path);
-        self.fileops.has(&names, |kind| kind == Kind::Decision)
+        self.fileops.has(path, |kind| kind == Kind::Decision)
     }
 }

@@ -1,7 +1,7 @@
 //! The review of all files: one ledger a file, accepted and rejected by the user.
 //!
-//! Invariant: while a file is in a buffer, its ledger's current text is the buffer's text, and the
-//! review bears the buffer's name.
+//! Invariants: while a file is in a buffer, its ledger's current text is the buffer's text. A file's
+//! review has the file's path as its name, links resolved; that of a link has the link's path.
 
 mod commits;
 mod decide;
@@ -44,8 +44,6 @@ pub use turns::{Of, Turns};
 #[derive(Debug, Default)]
 pub struct Reviews {
     files: BTreeMap<PathBuf, FileReview>,
-    /// Maps a file's real path to its review's name where they differ; some entries may be stale.
-    aliases: BTreeMap<PathBuf, PathBuf>,
     /// Files whose hunks may have changed since the last announcement.
     touched: BTreeSet<PathBuf>,
     /// The number of files with a pending decision, and of hunks, by session.
@@ -81,42 +79,19 @@ impl Reviews {
         self.files.get_mut(path)
     }
 
-    /// Returns a file's review by the path its links lead to.
-    pub fn find(&self, real: &Path) -> Option<&FileReview> {
-        self.get(&self.name_of(real, real))
-    }
-
-    /// Returns the present or future name of a file's review, for any name of the file.
-    pub fn name_of(&self, path: &Path, real: &Path) -> PathBuf {
-        if let Some(file) = self.files.get(path) {
-            // A link that the agent has made is not its target.
-            let is_target = file.real != real && file.now.link().is_some();
-            return if is_target { real } else { path }.to_owned();
-        }
-        let is_it = |name: &Path| self.files.get(name).is_some_and(|file| file.real == real);
-        let alias = self.aliases.get(real).map(PathBuf::as_path);
-        let known = [Some(real), alias].into_iter().flatten();
-        let mut known = known.filter(|name| is_it(name));
-        known.next().unwrap_or(path).to_owned()
-    }
-
     /// Returns a file's review for an agent's change; begins it with `base` and `origin` if no
     /// decision is pending.
     pub fn begin(
         &mut self,
         path: &Path,
-        real: &Path,
         session: SessionKey,
         base: &Text,
         origin: FileState,
     ) -> &mut FileReview {
         let turn = self.turns.current(session);
-        if path != real {
-            self.aliases.insert(real.to_owned(), path.to_owned());
-        }
         let file = self.files.entry(path.to_owned());
         let file =
-            file.or_insert_with(|| FileReview::new(base, real, session, FileState::missing()));
+            file.or_insert_with(|| FileReview::new(base, path, session, FileState::missing()));
         let is_pending = file.is_pending();
         if !is_pending && file.now.is_missing() && !origin.is_missing() {
             // Another file has taken its place.
@@ -129,7 +104,7 @@ impl Reviews {
         file
     }
 
-    /// Gives a file's review another name, unless a decision is pending under that one.
+    /// Gives the review of a moved file its new path, unless a decision is pending under that one.
     pub fn rename(&mut self, from: &Path, to: &Path) {
         let is_free = !self.files.get(to).is_some_and(FileReview::is_pending);
         if from != to
@@ -139,9 +114,7 @@ impl Reviews {
             if let Some(decided) = self.take_decided(to) {
                 review.takes_rejects(decided);
             }
-            if to != review.real {
-                self.aliases.insert(review.real.clone(), to.to_owned());
-            }
+            to.clone_into(&mut review.path);
             self.files.insert(to.to_owned(), review);
             self.touched.extend([from.to_owned(), to.to_owned()]);
         }
@@ -252,15 +225,6 @@ impl Workspace {
             .for_each(FileReview::forget_rejected);
     }
 
-    /// Returns the name under which a file is reviewed, and its buffer's text if it has one. The name
-    /// is the buffer's, else that of an existing review, else `path`.
-    pub(crate) fn review_name(&self, path: &Path, real: &Path) -> (PathBuf, Option<&Text>) {
-        match self.documents.find(real) {
-            Some((_, document)) => (document.path.clone(), Some(&document.text)),
-            None => (self.reviews.name_of(path, real), None),
-        }
-    }
-
     /// Returns whether any file's hunks may have changed since the last announcement.
     pub(crate) fn has_changed_reviews(&self) -> bool {
         !self.reviews.touched.is_empty()
@@ -273,7 +237,7 @@ impl Workspace {
             let Some((buf, document)) = self.documents.find(&path) else {
                 continue;
             };
-            let (path, tick) = (document.path.clone(), document.state.tick);
+            let tick = document.state.tick;
             let file = self.reviews.get_mut(&path);
             let mut hunks = file.map(FileReview::views).unwrap_or_default();
             let proposed = self.proposals.views(&path);

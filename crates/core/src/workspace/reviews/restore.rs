@@ -292,7 +292,6 @@ impl Workspace {
             review.from = None;
             review.now.stamp = stamp;
             review.moved_back = stamp;
-            to.clone_into(&mut review.real);
         }
         let own = self.documents.find(path).map(|(buf, _)| buf);
         if let Some(buf) = own {

@@ -66,14 +66,13 @@ impl Workspace {
     /// Queues a move behind the file's other operations; `false` if nothing would move. No decision
     /// is under way that may leave something else to move.
     pub(super) fn shift(&mut self, path: &Path, aim: Aim, fx: &mut Effects) -> bool {
-        let (path, _) = self.review_name(path, path);
-        let Some(review) = self.reviews.get(&path) else {
+        let Some(review) = self.reviews.get(path) else {
             return false;
         };
-        if review.moving(&path, &aim).is_none() {
+        if review.moving(path, &aim).is_none() {
             return false;
         }
-        self.operate(path, Intent::Shift(aim), fx);
+        self.operate(path.to_owned(), Intent::Shift(aim), fx);
         true
     }
 
@@ -143,7 +142,6 @@ impl Workspace {
         };
         self.reviews.rename(path, to);
         if let Some(review) = self.reviews.get_mut(to) {
-            to.clone_into(&mut review.real);
             review.from = moved.from.1.clone();
         }
         if let Some((buf, _)) = self.documents.find(path) {

@@ -369,7 +369,7 @@ impl FileReview {
         let conflicts = reverted.conflicts;
         let is_whole = of == Of::All || !self.whole().is_empty();
         let whole = self.whole_without(known, &after).filter(|_| is_whole);
-        let is_elsewhere = |from: &PathBuf| !self.now.is_missing() && *from != self.real;
+        let is_elsewhere = |from: &PathBuf| !self.now.is_missing() && *from != self.path;
         let to = known.from.clone().filter(is_elsewhere);
         let to = to.filter(|_| of == Of::All || self.from.is_some());
         let is_nothing = edits.is_empty() && conflicts.is_empty();

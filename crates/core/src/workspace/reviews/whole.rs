@@ -119,17 +119,12 @@ impl FileReview {
         matches!(self.now.body, Body::Bytes { .. }) && self.now.body != self.origin.body
     }
 
-    /// Returns whether there was a text where there is a link now.
-    pub fn is_replaced_by_link(&self) -> bool {
-        self.origin.is_text() && self.now.link().is_some()
-    }
-
     /// Returns where a state of the file is restored, if not under its name: a link to the file stays
     /// one.
     pub fn place_of(&self, state: &FileState) -> Option<&Path> {
         let all = [&self.origin, &self.now, state];
         let is_about_link = all.iter().any(|state| state.link().is_some());
-        (!is_about_link).then_some(&*self.real)
+        (!is_about_link).then_some(&*self.path)
     }
 
     /// Returns whether the whole text is pending, and nothing was there before.
@@ -151,7 +146,7 @@ impl FileReview {
     pub fn whole(&self) -> Vec<Whole> {
         let texts = (self.ledger.base(), self.ledger.current());
         // While another program has moved it back, it is where it was.
-        let from = self.from.as_deref().filter(|from| *from != self.real);
+        let from = self.from.as_deref().filter(|from| *from != self.path);
         between(&self.origin, &self.now, texts, from)
     }
 
@@ -159,7 +154,7 @@ impl FileReview {
     /// reverted.
     pub(super) fn note_rejected_whole(&mut self, whole: Vec<Whole>) {
         for whole in whole {
-            let rejected = RejectedWhole::of(whole, &self.now, &self.real);
+            let rejected = RejectedWhole::of(whole, &self.now, &self.path);
             let mut known = self.rejected_whole.iter();
             if !known.any(|known| known.is_same(&rejected)) {
                 self.rejected_whole.push(rejected);
@@ -174,15 +169,15 @@ impl FileReview {
         let is_created = move |rejected: &RejectedWhole| rejected.is_created() && is_pending;
         let rejected = self.rejected_whole.iter();
         rejected.filter(move |rejected| {
-            !rejected.is_there(&self.now, &self.real) && !is_created(rejected)
+            !rejected.is_there(&self.now, &self.path) && !is_created(rejected)
         })
     }
 
     /// Clears the rejected changes that are back.
     pub(super) fn whole_is_back(&mut self) {
-        let (now, real) = (&self.now, &self.real);
+        let (now, path) = (&self.now, &self.path);
         self.rejected_whole
-            .retain(|rejected| !rejected.is_there(now, real));
+            .retain(|rejected| !rejected.is_there(now, path));
     }
 
     /// Returns whether the format differs from the accepted one.
