@@ -150,6 +150,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
         }
         EditorEffect::Deleted { buf } => outside::deleted(buf),
         EditorEffect::Moved { buf, path } => moved::moved_to(buf, &path),
+        EditorEffect::Relinked { buf } => moved::relinked(buf),
         EditorEffect::AskUndo { turn, view } => ask_undo(turn, &view),
         EditorEffect::Candidates { session } => input::candidates_came(session),
         EditorEffect::ShowWhole(view) => whole::show(view),

@@ -394,6 +394,14 @@ fn attach(buf: i32, source: Source) -> mlua::Result<()> {
     send_whole(buf, name, source)
 }
 
+/// Sends the text of an attached buffer again: the core has let go of it.
+///
+/// # Errors
+/// Neovim's error.
+pub fn attach_again(buf: i32) -> mlua::Result<()> {
+    attach(buf, Source::Before)
+}
+
 fn listen(buf: i32) -> mlua::Result<()> {
     let on_lines = guard::callback("on_lines", |args: LinesArgs| {
         let (_, buf, _, first, last, new_last) = args;

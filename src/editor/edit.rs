@@ -378,25 +378,11 @@ fn refused(error: mlua::Error) -> SaveError {
     SaveError::Refused(nvim::message(&error))
 }
 
-/// Returns whether a write to a path follows a link out of these folders, or to an unknown place.
+/// Returns whether a write to a path follows a link out of these folders.
 fn leads_out(path: &Path, roots: &[PathBuf]) -> bool {
-    end_of(path).is_none_or(|end| {
-        let holds = |root: &PathBuf| end.starts_with(acp_edge::paths::resolved(root));
-        end != path && !roots.iter().any(holds)
-    })
-}
-
-/// Returns the file that a write to a path changes or creates, which may be the missing target of a
-/// link; `None` if that is a broken link as well, or its folder is missing.
-fn end_of(path: &Path) -> Option<PathBuf> {
-    let real = acp_edge::paths::resolved(path);
-    let Ok(to) = real.read_link() else {
-        return Some(real);
-    };
-    let target = real.parent()?.join(to);
-    let folder = target.parent()?.canonicalize().ok()?;
-    let end = folder.join(target.file_name()?);
-    (!end.is_symlink()).then_some(end)
+    let end = acp_edge::paths::resolved(path);
+    let holds = |root: &PathBuf| end.starts_with(acp_edge::paths::resolved(root));
+    end != path && !roots.iter().any(holds)
 }
 
 /// Writes a buffer unless another program has changed its file by the end of the save hooks.

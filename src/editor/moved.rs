@@ -1,4 +1,4 @@
-//! Renames the buffer of a file that was moved.
+//! Renames the buffer of a file that was moved, and attaches the one of a link that leads elsewhere.
 //!
 //! Invariants: no text is lost: if another buffer already has the name, both stay; LSP clients know
 //! the buffer by its new name.
@@ -7,7 +7,10 @@ use std::path::Path;
 
 use nvim_oxi::mlua::{self, Function, Table};
 
-use super::documents::{known, moving, set_known, set_renamed};
+use super::documents::{
+    attach_again, is_attached, is_elsewhere, known, moving, set_known, set_renamed,
+};
+use super::kit::autocmd::nested;
 use super::kit::buffer;
 use super::nvim::{self, api};
 use super::outside::{count_as_written, gone, name};
@@ -46,6 +49,23 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
         buffer::run(buf, "silent! doautocmd <nomodeline> filetypedetect BufRead")?;
     }
     Ok(())
+}
+
+/// Attaches a buffer anew, whose name leads to another file by now, and reads that file into it, unless
+/// the buffer has unsaved lines or the file is missing.
+pub fn relinked(buf: BufId) -> mlua::Result<()> {
+    let BufId(buf) = buf;
+    if !buffer::is_loaded(buf)? || !is_attached(buf) {
+        return Ok(());
+    }
+    let path = name(buf)?;
+    let is_other = is_elsewhere(buf, &acp_edge::paths::resolved(&path));
+    let is_clean = !nvim::buf_option::<bool>(buf, "modified")?;
+    if is_other && is_clean && path.is_file() {
+        // This attaches it, too.
+        return nested(move || buffer::run(buf, "silent keepalt lockmarks edit"));
+    }
+    attach_again(buf)
 }
 
 /// Renames a buffer; the name is shown as short as if the user had typed it.

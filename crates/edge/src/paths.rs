@@ -9,14 +9,27 @@ use rustix::fs::Access;
 
 use acp_core::spine::event::Stamp;
 
-/// Resolves symbolic links; for a missing file, those of its nearest existing folder.
+/// The number of links to missing files that are followed, one after the other, as on Linux.
+const LINKS: usize = 40;
+
+/// Resolves symbolic links; for a missing file, those that lead there.
 pub fn resolved(path: &Path) -> PathBuf {
+    followed(path, LINKS)
+}
+
+fn followed(path: &Path, links: usize) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
     }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) if parent != path => resolved(parent).join(name),
-        _ => path.to_owned(),
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return path.to_owned();
+    };
+    let folder = followed(parent, links);
+    let here = folder.join(name);
+    match (here.read_link(), links.checked_sub(1)) {
+        (Ok(to), Some(left)) => followed(&folder.join(to), left),
+        // Missing, or one of the links of a loop.
+        _ => here,
     }
 }
 
@@ -127,6 +140,31 @@ mod tests {
         check(".,/s/", &["/p/src/.a.rs.swp", "/s/a.rs.swp"]);
         check("./swap", &["/p/src/swap/a.rs.swp"]);
         check("", &["a.rs.swp"]);
+    }
+
+    #[test]
+    fn links_are_followed_to_files_that_are_missing() {
+        let made = tempfile::tempdir().expect("a folder can be made");
+        let folder = made.path().canonicalize().expect("it is there");
+        std::fs::create_dir(folder.join("d")).expect("it is new");
+        let link = |name: &str, to: &str| {
+            std::os::unix::fs::symlink(to, folder.join(name)).expect("the link is new");
+        };
+        link("one", "two");
+        link("two", "d/../missing");
+        link("dir", "d");
+        link("far", "dir/none/file");
+        link("loop", "pool");
+        link("pool", "loop");
+        let check = |name: &str, end: &str| {
+            assert_eq!(resolved(&folder.join(name)), folder.join(end), "{name}");
+        };
+        check("one", "missing");
+        check("dir/new", "d/new");
+        check("far", "d/none/file");
+        check("none/file", "none/file");
+        let end = resolved(&folder.join("loop"));
+        assert!(end.is_symlink(), "{}", end.display());
     }
 
     #[test]

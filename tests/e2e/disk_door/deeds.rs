@@ -1,6 +1,6 @@
 //! Files that agents' commands delete, move, format or make executable.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::json;
@@ -371,71 +371,6 @@ fn an_empty_file_is_filled_and_a_full_one_emptied() {
     wait_hunks(&door.nvim, json!([[0, ["one"], [], "pending"]]));
     check_silent(&door.nvim);
     check_bytes(&door.nvim, "a.txt", "");
-    door.nvim.quit();
-}
-
-#[test]
-fn a_rejected_mode_of_a_linked_file_leaves_the_link() {
-    let project = Project::new().file("real.txt", "one\n");
-    symlink("real.txt", project.path("link.txt")).expect("the link can be made");
-    let door = Door::of(project, "", "chmod 755 real.txt");
-    let nvim = &door.nvim;
-    let mode = || {
-        let meta = std::fs::metadata(nvim.project.path("real.txt")).expect("it is there");
-        meta.permissions().mode() & 0o777
-    };
-    let before = mode();
-    nvim.cmd("edit link.txt");
-    turn(nvim);
-    nvim.wait("the mode in the review", || {
-        nvim.lua("return require('acp').status().review.files", ()) == 1
-    });
-    nvim.cmd("Acp reject all");
-    nvim.wait("the old mode", || mode() == before);
-    assert!(nvim.project.path("link.txt").is_symlink());
-    check_bytes(nvim, "real.txt", "one\n");
-    door.nvim.quit();
-}
-
-#[test]
-fn a_buffer_of_a_symbolic_link_follows_the_target() {
-    let project = Project::new().file("real.txt", "one\ntwo\n");
-    symlink("real.txt", project.path("link.txt")).expect("the link can be made");
-    let door = Door::of(project, "", "sed -i 's/two/2/' real.txt");
-    let nvim = &door.nvim;
-    nvim.cmd("edit link.txt");
-    turn(nvim);
-    wait_lines(nvim, &["one", "2"]);
-    check_silent(nvim);
-    nvim.keys("Ax<Esc>");
-    save(nvim, "write");
-    check_bytes(nvim, "real.txt", "onex\n2\n");
-    assert!(nvim.project.path("link.txt").is_symlink());
-    door.nvim.quit();
-}
-
-#[test]
-fn neovim_asks_before_a_save_through_a_link_that_leads_to_another_file_now() {
-    let project = Project::new()
-        .file("one.txt", "one\n")
-        .file("two.txt", "two\n");
-    symlink("one.txt", project.path("link.txt")).expect("the link can be made");
-    let door = Door::of(project, "", "ln -sf two.txt link.txt");
-    let nvim = &door.nvim;
-    nvim.cmd("edit link.txt");
-    nvim.keys("omine<Esc>");
-    turn(nvim);
-    nvim.wait("the link in the review", || {
-        nvim.lua("return require('acp').status().review.files", ()) == 1
-    });
-    // The question and its answer fit.
-    nvim.cmd("set cmdheight=6");
-    nvim.keys(":write<CR>");
-    nvim.wait_text("Do you really want to write");
-    nvim.keys("n");
-    wait_lines(nvim, &["one", "mine"]);
-    check_bytes(nvim, "one.txt", "one\n");
-    check_bytes(nvim, "two.txt", "two\n");
     door.nvim.quit();
 }
 

@@ -5,6 +5,7 @@ mod buffers;
 mod deeds;
 mod encodings;
 mod hidden;
+mod links;
 mod look;
 mod saves;
 mod slow;

@@ -109,7 +109,7 @@ fn files_outside_the_folders_are_refused() {
         .reads_in_vain("link.txt", json!({}), -32602, refused)
         .writes_in_vain("way-out/new/none.txt", "", -32602, refused)
         .writes_in_vain("link.txt", "", -32602, refused)
-        .writes_in_vain("dangling", "", -32603, "leads out")
+        .writes_in_vain("dangling", "", -32602, refused)
         .writes_in_vain(&outside, "", -32602, refused)
         .reads("none/../a.txt", "a\n");
     let nvim = start(project.agent("agent", &script.done()), "");

@@ -580,3 +580,17 @@ fn what_a_reject_leaves_on_disk_for_the_user_to_write_is_said_with_the_last_hunk
     wait_file(&nvim, "a.txt", &format!("mine\n{OLD}"));
     nvim.quit();
 }
+
+#[test]
+fn a_rejected_conflict_whose_lines_stay_on_disk_is_said() {
+    let script = Script::new().step(json!({ "shell": "sed -i s/two/TWO/ a.txt" }));
+    let project = Project::new().file("a.txt", OLD);
+    let nvim = start(project.agent("agent", &script.done()), "a.txt");
+    nvim.keys("2Gccmine<Esc>");
+    turn(&nvim);
+    wait_shown(&nvim);
+    nvim.keys("2G\\r");
+    let unsaved = "a.txt is not saved, because it has other unsaved changes; `:write` saves all.";
+    nvim.wait("the message", || nvim.messages().contains(unsaved));
+    nvim.quit();
+}

@@ -213,6 +213,9 @@ pub enum EditorEffect {
     Deleted { buf: BufId },
     /// Renames a buffer after its file was moved.
     Moved { buf: BufId, path: PathBuf },
+    /// Attaches a buffer anew, with the text of the file that its name leads to by now: a link was
+    /// made, changed or replaced there.
+    Relinked { buf: BufId },
     /// Asks the user whether to undo a turn; `UndoTurn` answers, if anything does.
     AskUndo { turn: TurnKey, view: UndoView },
     /// There is more to complete in the session's input than before.

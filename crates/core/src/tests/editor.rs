@@ -337,6 +337,23 @@ impl Editor {
         }
     }
 
+    /// Carries out `EditorEffect::Relinked`.
+    pub fn relinked(&mut self, buf: BufId, disk: &Disk, out: &mut Vec<Event>) {
+        let Some(buffer) = self.buffers.get_mut(&buf) else {
+            return;
+        };
+        buffer.tick += 1;
+        let is_there = disk.get(&buffer.path.to_string_lossy()).is_some();
+        if is_there && !buffer.modified {
+            return self.reloads(buf, disk, out);
+        }
+        let mut event = attached(buf, buffer, disk);
+        if let Event::Buffer(BufferEvent::Attached { stamp, .. }) = &mut event {
+            *stamp = None;
+        }
+        out.push(event);
+    }
+
     /// Carries out `EditorEffect::Edit`.
     pub fn edit(
         &mut self,

@@ -35,6 +35,7 @@ mod history;
 mod hostile;
 mod kinds;
 mod lifecycle;
+mod linked;
 mod lives;
 mod login;
 mod notices;

@@ -312,6 +312,7 @@ impl World {
             }
             EditorEffect::AskUndo { turn, view } => self.editor.asked = Some((turn, view)),
             EditorEffect::Moved { buf, path } => self.editor.moved(buf, path),
+            EditorEffect::Relinked { buf } => self.editor.relinked(buf, &self.disk, &mut out),
             EditorEffect::PutPrompt { session, prompt } => self.editor.put.push((session, prompt)),
             EditorEffect::Granted { number, granted } => {
                 let before = self.granted.insert(number, granted);
@@ -461,6 +462,7 @@ impl World {
                     | EditorEffect::Frame(_)
                     | EditorEffect::Edit { .. }
                     | EditorEffect::Deleted { .. }
+                    | EditorEffect::Relinked { .. }
                     | EditorEffect::ShowWhole(_)
                     | EditorEffect::Moved { .. } => {}
                 }

@@ -237,6 +237,7 @@ impl Workspace {
     /// Records a move: the review and the buffer take the new path.
     pub(super) fn file_moved(&mut self, from: &Path, change: &TakeIn, fx: &mut Effects) {
         let to = &change.change.path;
+        self.link_stays(from, fx);
         let later = self.take_later_review(from, change);
         let is_back = self
             .reviews

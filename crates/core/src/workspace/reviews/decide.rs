@@ -210,7 +210,7 @@ impl FileReview {
 
     /// Returns the edits that remove the agent's text but keep the user's later changes; `None` if
     /// the file has none.
-    fn without_agent(&self) -> Option<Decided> {
+    pub(super) fn without_agent(&self) -> Option<Decided> {
         let current = self.ledger.current();
         let mut edits = Vec::new();
         let mut row = 0;
@@ -390,7 +390,7 @@ impl Workspace {
     ) -> Vec<(PathBuf, Decide)> {
         targets.sort_by_key(|(path, _)| {
             let review = self.reviews.get(path);
-            review.map(|review| order_of_undo(&review.origin, review.from.as_deref()))
+            review.map(|review| order_of_undo(&review.origin, &review.now, review.from.as_deref()))
         });
         let targets = targets.into_iter();
         let decisions = targets.filter_map(|(path, which)| self.decision(action, &path, which));

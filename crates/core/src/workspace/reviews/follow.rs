@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::spine::cx::Effects;
-use crate::spine::effect::HostEffect;
+use crate::spine::effect::{EditorEffect, HostEffect};
 use crate::spine::event::{BufState, DiskFile, ReadError, Stamp, is_later};
 use crate::spine::ids::BufId;
 use crate::spine::pending::Token;
@@ -239,6 +239,37 @@ impl Workspace {
 
     /// Handles an unloaded buffer: its unsaved lines are gone.
     pub(crate) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
+        self.buffer_leaves(buf, fx);
+        self.run_lanes(fx);
+    }
+
+    /// Lets go of the buffer that has a path as its name, if what is there by now, which has this state,
+    /// leads to another file: the editor attaches the buffer anew.
+    pub(crate) fn name_leads_to(&mut self, name: &Path, there: &FileState, fx: &mut Effects) {
+        let Some((buf, document)) = self.documents.named(name) else {
+            return;
+        };
+        let to = there.link_at(name);
+        if document.name == name && document.path != to.as_deref().unwrap_or(name) {
+            self.buffer_is_relinked(buf, fx);
+        }
+    }
+
+    /// Lets go of a file's buffer if its name is a link to the file, which does not follow the file when
+    /// that is moved.
+    pub(crate) fn link_stays(&mut self, path: &Path, fx: &mut Effects) {
+        let found = self.documents.find(path);
+        if let Some((buf, _)) = found.filter(|(_, document)| document.name != document.path) {
+            self.buffer_is_relinked(buf, fx);
+        }
+    }
+
+    fn buffer_is_relinked(&mut self, buf: BufId, fx: &mut Effects) {
+        fx.push(EditorEffect::Relinked { buf });
+        self.buffer_leaves(buf, fx);
+    }
+
+    fn buffer_leaves(&mut self, buf: BufId, fx: &mut Effects) {
         if let Some(document) = self.documents.detach(buf) {
             self.proposals_stale(&document.path);
             if let Some(saved) = document.saved {
@@ -257,7 +288,6 @@ impl Workspace {
             }
             self.file_has_no_buffer(document.path, fx);
         }
-        self.run_lanes(fx);
     }
 
     /// Reads a file from disk whose buffer was unloaded.

@@ -276,10 +276,13 @@ impl Workspace {
                 return None;
             }
         };
-        // The review may continue under another name.
+        // The review may continue under another path.
         self.reviews.touch(&kept.path);
-        if disk.content.is_none() && !kept.now.is_missing() {
-            // Another program has deleted the file since; no decision is needed.
+        let is_gone = disk.content.is_none() && !kept.now.is_missing();
+        // A link is in its place, to another file than the one that was there.
+        let is_elsewhere = disk.real != kept.path && disk.stamp != kept.now.stamp;
+        if is_gone || is_elsewhere {
+            // Another program has taken the file away since; no decision is needed.
             return None;
         }
         let path = disk.real.clone();

@@ -29,8 +29,9 @@ enum WholeStep {
 }
 
 impl FileReview {
-    /// Returns the step before the lines when the whole file is rejected.
-    fn first_step(&self) -> Option<WholeStep> {
+    /// Returns the step before the lines when the whole file is rejected; its buffer may be modified, and
+    /// then keeps its lines.
+    fn first_step(&self, is_modified: bool) -> Option<WholeStep> {
         if let (Some(from), false) = (&self.from, self.now.is_missing()) {
             return Some(WholeStep::MoveTo(from.clone()));
         }
@@ -43,6 +44,10 @@ impl FileReview {
                 Some(WholeStep::Restore(FileState::missing()))
             }
             (Body::Missing, _) => None,
+            // The user's lines stay, in the place of the link.
+            (Body::Link(_), Body::Text(_)) if !is_modified && self.without_agent().is_some() => {
+                None
+            }
             (Body::Text(_), Body::Text(_)) if !self.is_unread() => None,
             (_, Body::Unreadable(_)) => None,
             (Body::Unreadable(_), _) if self.is_of_unknown() => Some(WholeStep::Lost),
@@ -152,16 +157,21 @@ impl FileReview {
         self.now.stamp == disk.stamp || left.as_ref() == there
     }
 
-    /// Returns whether all remaining lines of a file the agent created are the user's.
+    /// Returns whether all remaining lines of a file the agent created, or has put in the place of a
+    /// link, are the user's.
     fn is_left_of_made(&self) -> bool {
-        self.is_created() && self.ledger.hunks().is_empty() && !self.ledger.current().is_empty()
+        let is_made = self.is_created() || self.origin.link().is_some() && self.now.is_text();
+        is_made && self.ledger.hunks().is_empty() && !self.ledger.current().is_empty()
     }
 }
 
 impl Workspace {
     /// Starts the step before the lines of a rejected file; `false` if it needs none.
     pub(super) fn reject_first(&mut self, path: &Path, fx: &mut Effects) -> bool {
-        let Some(step) = self.reviews.get(path).and_then(FileReview::first_step) else {
+        let document = self.documents.find(path);
+        let is_modified = document.is_some_and(|(_, document)| document.state.modified);
+        let review = self.reviews.get(path);
+        let Some(step) = review.and_then(|review| review.first_step(is_modified)) else {
             return false;
         };
         let intent = match step {
@@ -283,6 +293,7 @@ impl Workspace {
         stamp: Option<Stamp>,
         fx: &mut Effects,
     ) -> Next {
+        self.link_stays(path, fx);
         if let Some(review) = self.reviews.get(path) {
             let moved = Moved::moved_back(path, review, to);
             self.reviews.note_decided(moved);
@@ -323,6 +334,7 @@ impl Workspace {
         stamp: Option<Stamp>,
         fx: &mut Effects,
     ) -> Next {
+        self.name_leads_to(path, &state, fx);
         let found = self.documents.find(path);
         let has_lines = found.is_some_and(|(_, document)| !document.text.is_empty());
         let buf = found.map(|(buf, _)| buf);
@@ -345,7 +357,11 @@ impl Workspace {
             review.restored = stamp.filter(|_| state.mode.is_some());
             review.now = FileState { stamp, ..state };
             if let (Some(text), None) = (text, buf) {
-                review.decision_wrote(text);
+                review.decision_wrote(text.clone());
+                // A buffer may have kept the lines of its target.
+                if review.now.link().is_some() && review.now.body == review.origin.body {
+                    review.rebase(text);
+                }
             }
         }
         self.reviews.touch(path);

@@ -105,6 +105,9 @@ impl Workspace {
                 moving
             }
             (Landing::ShiftedOnDisk(moving, format), Outcome::Written(stamp)) => {
+                if let Some(whole) = moving.whole() {
+                    self.name_leads_to(path, whole, fx);
+                }
                 let is_open = self.documents.find(path).is_some();
                 if let Some(review) = self.reviews.get_mut(path) {
                     let text = moving.moved.text.1.clone();
@@ -140,6 +143,7 @@ impl Workspace {
         let Some(to) = &moved.to else {
             return Next::Done;
         };
+        self.link_stays(path, fx);
         self.reviews.rename(path, to);
         if let Some(review) = self.reviews.get_mut(to) {
             review.from = moved.from.1.clone();

@@ -3,12 +3,13 @@
 //! Invariant: `origin` is the state that the user has accepted, `now` the state reported last.
 //! Their differences, apart from the lines, are pending.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::FileReview;
 use crate::spine::project::{Body, FileState, Whole};
 use crate::text::Text;
 use crate::text::format::{Encoding, Format, LineEnd};
+use crate::text::paths::normalized;
 use crate::workspace::feedback::RejectedWhole;
 
 impl FileState {
@@ -53,6 +54,11 @@ impl FileState {
             Body::Link(to) => Some(to),
             _ => None,
         }
+    }
+
+    /// Returns the path of the target if this is a link at a path.
+    pub fn link_at(&self, path: &Path) -> Option<PathBuf> {
+        Some(normalized(&path.parent()?.join(self.link()?)))
     }
 
     pub fn is_unreadable(&self) -> bool {

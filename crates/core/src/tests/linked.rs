@@ -1,0 +1,234 @@
+//! Links that an agent makes, changes or replaces, beside the files that they lead to and the buffers
+//! that have them as their names.
+
+use super::kinds::{Deed, files};
+use super::ondisk::{check_settled, decide, shell};
+use super::world::{Part, World};
+use crate::event::{Event, ReviewEvent, ViewEvent};
+use crate::spine::event::{ListEvent, ReviewAction, UndoStep};
+use crate::text::LineEdit;
+
+/// A link, the file it leads to, and another file.
+const L: &str = "/p/l";
+const A: &str = "/p/a";
+const X: &str = "/p/d/x";
+/// A file that an agent creates, and a link to it.
+const N: &str = "/p/n";
+const M: &str = "/p/m";
+
+const DEEDS: [Deed; 8] = [
+    // As `sed -i` does.
+    |disk| {
+        disk.links.remove(std::path::Path::new(L));
+        disk.put(L, "a\nB\n");
+    },
+    |disk| {
+        disk.moves(A, "/p/b");
+        disk.links.insert(L.into(), "/p/b".into());
+    },
+    |disk| {
+        disk.moves(X, "/p/e/x");
+        disk.links.insert(X.into(), "/p/e/x".into());
+    },
+    |disk| {
+        disk.put(N, "n\n");
+        disk.links.insert(M.into(), N.into());
+    },
+    |disk| drop(disk.links.remove(std::path::Path::new(L))),
+    |disk| drop(disk.links.insert(L.into(), X.into())),
+    |disk| {
+        disk.put(A, "a\nB\n");
+        disk.links.insert(L.into(), X.into());
+    },
+    |disk| {
+        disk.links.remove(std::path::Path::new(L));
+        disk.moves(A, L);
+    },
+];
+
+/// When a file is opened.
+#[derive(Debug, Clone, Copy)]
+enum Open {
+    Never,
+    Before(&'static str),
+    After(&'static str),
+}
+
+const OPEN: [Open; 9] = [
+    Open::Never,
+    Open::Before(L),
+    Open::Before(A),
+    Open::Before(X),
+    Open::After(L),
+    Open::After(A),
+    Open::After(X),
+    Open::After(N),
+    Open::After(M),
+];
+
+fn begun(open: Open) -> World {
+    let mut w = World::ready();
+    w.disk.put(A, "a\nb\n");
+    w.disk.put(X, "x\ny\n");
+    w.disk.links.insert(L.into(), A.into());
+    w.settle();
+    if let Open::Before(path) = open {
+        w.opens_file(path);
+    }
+    w.prompts("go");
+    w
+}
+
+fn turn(w: &mut World, deed: Deed, open: Open) {
+    shell(w, deed);
+    w.ends_turn("end_turn");
+    if let Open::After(path) = open
+        && w.disk.get(path).is_some()
+    {
+        w.opens_file(path);
+        w.settle();
+    }
+}
+
+/// Checks that each buffer has the text of the file that its name leads to, if there is one.
+fn check_buffers(w: &World, what: &str) {
+    for (buf, buffer) in &w.editor.buffers {
+        let name = buffer.path.to_string_lossy();
+        let Some(text) = w.disk.get(&name) else {
+            continue;
+        };
+        assert_eq!(
+            buffer.text.to_string(),
+            text,
+            "{what} {buf:?} {name}: {:?}",
+            w.log
+        );
+        assert!(!buffer.modified, "{what} {buf:?} {name}");
+    }
+}
+
+#[test]
+fn a_reject_of_all_restores_links_and_the_files_they_lead_to() {
+    for open in OPEN {
+        for (number, deed) in DEEDS.into_iter().enumerate() {
+            let what = format!("{number} {open:?}");
+            let mut w = begun(open);
+            let before = files(&w.disk);
+            turn(&mut w, deed, open);
+            check_buffers(&w, &what);
+            let after = files(&w.disk);
+            decide(&mut w, ReviewAction::Reject);
+            assert_eq!(files(&w.disk), before, "{what}: {:?}", w.log);
+            check_settled(&w);
+            check_buffers(&w, &what);
+            w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
+            assert_eq!(files(&w.disk), after, "{what} back: {:?}", w.log);
+            check_buffers(&w, &what);
+            decide(&mut w, ReviewAction::Reject);
+            assert_eq!(files(&w.disk), before, "{what} again: {:?}", w.log);
+            check_settled(&w);
+        }
+    }
+}
+
+#[test]
+fn undoing_a_turn_restores_links_and_the_files_they_lead_to() {
+    for open in OPEN {
+        for (number, deed) in DEEDS.into_iter().enumerate() {
+            let what = format!("{number} {open:?}");
+            let mut w = begun(open);
+            let before = files(&w.disk);
+            turn(&mut w, deed, open);
+            let after = files(&w.disk);
+            let session = None;
+            for (step, want) in [
+                (UndoStep::Undo(None), &before),
+                (UndoStep::Back, &after),
+                (UndoStep::Undo(None), &before),
+            ] {
+                w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
+                assert_eq!(files(&w.disk), *want, "{what}: {:?}", w.log);
+                check_buffers(&w, &what);
+            }
+            check_settled(&w);
+        }
+    }
+}
+
+#[test]
+fn a_reject_of_all_in_the_next_neovim_restores_links_too() {
+    for open in OPEN {
+        for (number, deed) in DEEDS.into_iter().enumerate() {
+            let what = format!("{number} {open:?}");
+            let mut w = begun(Open::Never);
+            let before = files(&w.disk);
+            turn(&mut w, deed, Open::Never);
+            let mut w = w.next_neovim();
+            if let Open::Before(path) | Open::After(path) = open {
+                w.opens_file(path);
+            }
+            decide(&mut w, ReviewAction::Reject);
+            assert_eq!(files(&w.disk), before, "{what}: {:?}", w.log);
+            check_settled(&w);
+            check_buffers(&w, &what);
+        }
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_reviewed_file_ends_the_review_unless_it_leads_to_that_file() {
+    for (is_moved, left) in [(true, vec!["/p/e/x"]), (false, vec![])] {
+        let mut w = begun(Open::Never);
+        shell(&mut w, |disk| disk.put(X, "x\nY\n"));
+        w.ends_turn("end_turn");
+        if is_moved {
+            w.disk.moves(X, "/p/e/x");
+        }
+        w.disk.removes(X);
+        let to = if is_moved { "/p/e/x" } else { A };
+        w.holds(Part::Watcher);
+        w.disk.links.insert(X.into(), to.into());
+        let next = w.next_neovim();
+        let reviews = next.model.workspace.reviews().iter();
+        let pending = reviews.filter(|(_, file)| file.is_pending());
+        let pending: Vec<_> = pending.map(|(path, _)| path.to_string_lossy()).collect();
+        assert_eq!(pending, left, "{is_moved}");
+    }
+}
+
+#[test]
+fn lines_that_the_user_adds_through_a_link_stay() {
+    for open in OPEN {
+        for (number, deed) in DEEDS.into_iter().enumerate() {
+            for is_saved in [false, true] {
+                let what = format!("{number} {open:?} {is_saved}");
+                let mut w = begun(open);
+                turn(&mut w, deed, open);
+                let Some(buf) = w.editor.buffers.keys().next().copied() else {
+                    continue;
+                };
+                let edit = LineEdit {
+                    start: 0,
+                    removed: 0,
+                    lines: vec!["the user's".to_owned()],
+                };
+                w.edits(|editor, disk, out| {
+                    editor.types(buf, edit, out);
+                    if is_saved {
+                        editor.saves(buf, disk, out);
+                    }
+                });
+                decide(&mut w, ReviewAction::Reject);
+                let mut texts = w
+                    .editor
+                    .buffers
+                    .values()
+                    .map(|buffer| buffer.text.to_string());
+                let is_there = texts.any(|text| text.contains("the user's"));
+                let mut files = files(&w.disk).into_values();
+                let is_saved = files.any(|text| text.contains("the user's"));
+                assert!(is_there || is_saved, "{what}: {:?}", w.log);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Symbolic links: buffers that have one as their name, and agents that make, change or replace one.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{Door, check_silent, save};
+use crate::files::{check_bytes, turn, wait_hunks, wait_lines};
+use crate::harness::{Nvim, Project};
+use crate::review::wait_file;
+
+#[test]
+fn a_rejected_mode_of_a_linked_file_leaves_the_link() {
+    let project = Project::new().file("real.txt", "one\n");
+    symlink("real.txt", project.path("link.txt")).expect("the link can be made");
+    let door = Door::of(project, "", "chmod 755 real.txt");
+    let nvim = &door.nvim;
+    let mode = || {
+        let meta = std::fs::metadata(nvim.project.path("real.txt")).expect("it is there");
+        meta.permissions().mode() & 0o777
+    };
+    let before = mode();
+    nvim.cmd("edit link.txt");
+    turn(nvim);
+    nvim.wait("the mode in the review", || {
+        nvim.lua("return require('acp').status().review.files", ()) == 1
+    });
+    nvim.cmd("Acp reject all");
+    nvim.wait("the old mode", || mode() == before);
+    assert!(nvim.project.path("link.txt").is_symlink());
+    check_bytes(nvim, "real.txt", "one\n");
+    door.nvim.quit();
+}
+
+#[test]
+fn a_buffer_of_a_symbolic_link_follows_the_target() {
+    let project = Project::new().file("real.txt", "one\ntwo\n");
+    symlink("real.txt", project.path("link.txt")).expect("the link can be made");
+    let door = Door::of(project, "", "sed -i 's/two/2/' real.txt");
+    let nvim = &door.nvim;
+    nvim.cmd("edit link.txt");
+    turn(nvim);
+    wait_lines(nvim, &["one", "2"]);
+    check_silent(nvim);
+    nvim.keys("Ax<Esc>");
+    save(nvim, "write");
+    check_bytes(nvim, "real.txt", "onex\n2\n");
+    assert!(nvim.project.path("link.txt").is_symlink());
+    door.nvim.quit();
+}
+
+#[test]
+fn neovim_asks_before_a_save_through_a_link_that_leads_to_another_file_now() {
+    let project = Project::new()
+        .file("one.txt", "one\n")
+        .file("two.txt", "two\n");
+    symlink("one.txt", project.path("link.txt")).expect("the link can be made");
+    let door = Door::of(project, "", "ln -sf two.txt link.txt");
+    let nvim = &door.nvim;
+    nvim.cmd("edit link.txt");
+    nvim.keys("omine<Esc>");
+    turn(nvim);
+    nvim.wait("the link in the review", || {
+        nvim.lua("return require('acp').status().review.files", ()) == 1
+    });
+    // The question and its answer fit.
+    nvim.cmd("set cmdheight=6");
+    nvim.keys(":write<CR>");
+    nvim.wait_text("Do you really want to write");
+    nvim.keys("n");
+    wait_lines(nvim, &["one", "mine"]);
+    check_bytes(nvim, "one.txt", "one\n");
+    check_bytes(nvim, "two.txt", "two\n");
+    door.nvim.quit();
+}
+
+/// A link to a file of three lines, in a buffer.
+#[track_caller]
+fn opened(deed: &str) -> Door {
+    let project = Project::new().file("real.txt", "one\ntwo\nthree\n");
+    symlink("real.txt", project.path("link.txt")).expect("the link can be made");
+    let door = Door::of(project, "", deed);
+    door.nvim.cmd("edit link.txt");
+    door.nvim.keys("3G");
+    door
+}
+
+#[track_caller]
+fn wait_files(nvim: &Nvim, files: usize) {
+    nvim.wait("the files in the review", || {
+        nvim.lua("return require('acp').status().review.files", ()) == files
+    });
+}
+
+#[track_caller]
+fn wait_link(nvim: &Nvim, link: &str, to: Option<&str>) {
+    nvim.wait(&format!("{link} -> {to:?}"), || {
+        let there = nvim.project.path(link).read_link().ok();
+        there.as_deref() == to.map(Path::new)
+    });
+}
+
+#[test]
+fn a_link_that_a_command_has_replaced_by_a_file_is_restored() {
+    let door = opened("sed -i 's/two/2/' link.txt");
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_lines(nvim, &["one", "2", "three"]);
+    wait_hunks(nvim, json!([[0, [], ["one", "2", "three"], "pending"]]));
+    assert_eq!(nvim.lua("return vim.fn.line('.')", ()), 3);
+    nvim.cmd("Acp reject all");
+    wait_link(nvim, "link.txt", Some("real.txt"));
+    wait_lines(nvim, &["one", "two", "three"]);
+    wait_files(nvim, 0);
+    nvim.keys("Ax<Esc>");
+    save(nvim, "write");
+    check_bytes(nvim, "real.txt", "one\ntwo\nthreex\n");
+    check_silent(nvim);
+    door.nvim.quit();
+}
+
+#[test]
+fn the_buffer_of_a_link_that_leads_to_another_file_shows_that_file() {
+    for is_hidden in [false, true] {
+        let door = opened("mkdir q; mv real.txt q/real.txt; ln -sf q/real.txt link.txt");
+        let nvim = &door.nvim;
+        if is_hidden {
+            nvim.cmd("set hidden | edit a.txt");
+        }
+        turn(nvim);
+        wait_link(nvim, "link.txt", Some("q/real.txt"));
+        wait_files(nvim, 2);
+        if is_hidden {
+            nvim.cmd("buffer link.txt");
+        }
+        wait_lines(nvim, &["one", "two", "three"]);
+        nvim.cmd("Acp reject all");
+        wait_link(nvim, "link.txt", Some("real.txt"));
+        wait_file(nvim, "real.txt", "one\ntwo\nthree\n");
+        wait_files(nvim, 0);
+        wait_lines(nvim, &["one", "two", "three"]);
+        nvim.keys("ggAx<Esc>");
+        save(nvim, "write");
+        check_bytes(nvim, "real.txt", "onex\ntwo\nthree\n");
+        check_silent(nvim);
+        door.nvim.quit();
+    }
+}
+
+#[test]
+fn what_the_user_writes_through_an_agents_link_stays_when_the_link_is_rejected() {
+    let deed = "mkdir q; mv a.txt q/; ln -s q/a.txt a.txt";
+    let door = Door::of(Project::new(), "one\n", deed);
+    let nvim = &door.nvim;
+    turn(nvim);
+    let (one, nothing) = (json!(["one"]), json!([]));
+    wait_hunks(
+        nvim,
+        json!([[0, one, nothing, "pending"], [0, nothing, one, "pending"]]),
+    );
+    nvim.keys("omine<Esc>");
+    save(nvim, "write");
+    check_bytes(nvim, "q/a.txt", "one\nmine\n");
+    nvim.cmd("Acp reject all");
+    wait_link(nvim, "a.txt", None);
+    wait_file(nvim, "a.txt", "one\n");
+    wait_file(nvim, "q/a.txt", "mine\n");
+    wait_files(nvim, 0);
+    wait_lines(nvim, &["one"]);
+    door.nvim.quit();
+}
+
+#[test]
+fn a_created_file_that_is_open_by_a_created_link_can_be_rejected() {
+    let door = Door::of(
+        Project::new(),
+        "",
+        "echo one > real.txt; ln -s real.txt link.txt",
+    );
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_files(nvim, 2);
+    nvim.cmd("edit link.txt");
+    wait_lines(nvim, &["one"]);
+    wait_hunks(nvim, json!([[0, [], ["one"], "pending"]]));
+    nvim.cmd("Acp reject all");
+    wait_files(nvim, 0);
+    for name in ["real.txt", "link.txt"] {
+        let path = nvim.project.path(name);
+        assert!(path.symlink_metadata().is_err(), "{name}");
+    }
+    door.nvim.quit();
+}
+
+#[test]
+fn unsaved_lines_stay_in_the_buffer_of_a_link_that_leads_to_another_file() {
+    let door = opened("sed -i 's/two/2/' link.txt");
+    let nvim = &door.nvim;
+    nvim.keys("omine<Esc>");
+    turn(nvim);
+    wait_files(nvim, 1);
+    wait_lines(nvim, &["one", "two", "three", "mine"]);
+    nvim.cmd("Acp reject all");
+    wait_link(nvim, "link.txt", Some("real.txt"));
+    wait_files(nvim, 0);
+    wait_lines(nvim, &["one", "two", "three", "mine"]);
+    check_bytes(nvim, "real.txt", "one\ntwo\nthree\n");
+    door.nvim.quit();
+}
