@@ -263,6 +263,36 @@ pub fn set_known(buf: i32, stamp: Option<Stamp>) {
     });
 }
 
+/// Returns the path of a buffer's file as the core knows it, links resolved; the buffer's name if it is
+/// not attached.
+///
+/// # Errors
+/// Neovim's error.
+pub fn path(buf: i32) -> mlua::Result<PathBuf> {
+    match with_buffer(buf, |buffer| buffer.real.clone()) {
+        Some(path) => Ok(path),
+        None => buffer::name(buf).map(PathBuf::from),
+    }
+}
+
+/// Returns the buffer of the file with this path, else the one with this name.
+///
+/// # Errors
+/// Neovim's error.
+pub fn of_path(path: &Path) -> mlua::Result<Option<i32>> {
+    let has_it = |buffer: &Buffer| buffer.real.as_deref() == Some(path);
+    let mut found = with(|attached| {
+        let all = attached.buffers.iter();
+        all.filter(|(_, buffer)| has_it(buffer))
+            .map(|(buf, _)| *buf)
+            .min()
+    });
+    if found.is_none() {
+        found = buffer::named(&path.to_string_lossy())?;
+    }
+    Ok(found)
+}
+
 /// Returns whether a buffer's name leads to another file than the known one: a link was changed.
 pub fn is_elsewhere(buf: i32, real: &Path) -> bool {
     let known = with_buffer(buf, |buffer| buffer.real.clone());

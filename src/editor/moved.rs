@@ -41,9 +41,9 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
     if acp_edge::paths::stamp(path).is_some() {
         count_as_written(buf)?;
         set_renamed(buf, false);
-        // It has another path.
-        set_known(buf, known(buf));
     }
+    // It has another path.
+    set_known(buf, known(buf));
     if nvim::buf_option::<String>(buf, "filetype")?.is_empty() {
         // As `:saveas` does.
         buffer::run(buf, "silent! doautocmd <nomodeline> filetypedetect BufRead")?;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use nvim_oxi::mlua::{self, Function, Table, Value};
 
-use super::documents::is_attached;
+use super::documents::{self, is_attached};
 use super::kit::autocmd::{self, Scope};
 use super::kit::user::{self, Activity};
 use super::kit::{buffer, defer, window};
@@ -51,15 +51,14 @@ pub fn go(way: Way) -> mlua::Result<()> {
 /// Goes to the hunk after the one at this row, which has just been decided: in this buffer, where
 /// those in the rows `left` are left, else in another file.
 pub fn go_on(decided: usize, left: &[usize]) -> mlua::Result<()> {
-    let name = buffer::name(0)?;
-    let here = Path::new(&name);
+    let here = documents::path(buffer::here()?)?;
     if let Some(next) = left.iter().find(|row| **row > decided) {
         api::<()>("nvim_command", "normal! m'")?;
         return jump(*next);
     }
     let mut others = files();
-    others.retain(|(path, _)| path != here);
-    let after = others.iter().find(|(path, _)| path.as_path() > here);
+    others.retain(|(path, _)| *path != here);
+    let after = others.iter().find(|(path, _)| *path > here);
     match (after.or(others.first()), left.first()) {
         (Some((path, rows)), _) => {
             go_to(path, rows.first().copied().unwrap_or(0))?;
@@ -75,11 +74,9 @@ fn rows_of(buf: i32) -> mlua::Result<Vec<usize>> {
     if let Some(rows) = super::review::rows(buf) {
         return Ok(rows);
     }
-    let name = buffer::name(buf)?;
-    let files = files();
-    let file = files
-        .into_iter()
-        .find(|(path, _)| path.to_string_lossy() == name);
+    let here = documents::path(buf)?;
+    let mut files = files().into_iter();
+    let file = files.find(|(path, _)| *path == here);
     Ok(file.map(|(_, rows)| rows).unwrap_or_default())
 }
 
@@ -118,11 +115,9 @@ fn files() -> Vec<(PathBuf, Vec<usize>)> {
 }
 
 fn go_to_file(way: Way) -> mlua::Result<()> {
-    let name = buffer::name(0)?;
+    let here = documents::path(buffer::here()?)?;
     let files = files();
-    let here = files
-        .iter()
-        .position(|(path, _)| path.to_string_lossy() == name);
+    let here = files.iter().position(|(path, _)| *path == here);
     let count = files.len();
     let target = match (here, way) {
         _ if count == 0 => return Ok(()),
@@ -156,7 +151,9 @@ fn arrived(path: &Path, rows: &[usize]) -> mlua::Result<()> {
     let path = path.to_owned();
     defer::soon("review file", move || {
         // A count has led further.
-        if path.to_string_lossy() != buffer::name(0)? {
+        let here = buffer::here()?;
+        let is_link = path.to_string_lossy() == buffer::name(here)?;
+        if !is_link && path != documents::path(here)? {
             return Ok(());
         }
         let snapshot = state::snapshot();
@@ -184,7 +181,7 @@ pub fn show_aside(path: &Path, row: usize) -> mlua::Result<()> {
     if showing(path)?.is_some() || is_packed(path)? || is_special(path) {
         return Ok(());
     }
-    let buf: i32 = nvim::vim_fn("bufadd", typed(path)?)?;
+    let buf: i32 = nvim::vim_fn("bufadd", typed(&open_as(path)?)?)?;
     nvim::set_buf_option(buf, "buflisted", true)?;
     nvim::vim_fn::<Value>("bufload", buf)?;
     let win = match window_aside()? {
@@ -225,7 +222,7 @@ fn aside() -> mlua::Result<(&'static str, i32)> {
 /// Returns the window of the tab page that shows a file.
 fn showing(path: &Path) -> mlua::Result<Option<i32>> {
     // `bufnr()` would take the name as a pattern.
-    match buffer::named(&path.to_string_lossy())? {
+    match documents::of_path(path)? {
         Some(buf) => window::showing(buf, window::tab()?),
         None => Ok(None),
     }
@@ -259,8 +256,9 @@ pub fn escaped(name: &str) -> mlua::Result<String> {
 /// Neovim's error; a sentence if only the user can decide about a swap file, since Neovim's own
 /// question would be an error here, or if the path leads to no file.
 fn edit(path: &Path) -> mlua::Result<()> {
-    let name = typed(path)?;
-    if is_special(path) {
+    let path = open_as(path)?;
+    let name = typed(&path)?;
+    if is_special(&path) {
         let why = format!("{name} is a pipe or a device: it is not opened");
         return Err(mlua::Error::runtime(why));
     }
@@ -303,6 +301,14 @@ fn opened_in_part(error: &mlua::Error) -> mlua::Result<()> {
     let text = nvim::message(error);
     // Neovim has just shown the file's name and size.
     defer::soon("review file", move || notify(Level::Warn, &text))
+}
+
+/// Returns the name of the buffer that has a file, which may be a link to it, else the file's path.
+fn open_as(path: &Path) -> mlua::Result<PathBuf> {
+    match documents::of_path(path)? {
+        Some(buf) => buffer::name(buf).map(PathBuf::from),
+        None => Ok(path.to_owned()),
+    }
 }
 
 /// Returns a file's name as a user would type it here.

@@ -1,6 +1,6 @@
 //! API functions for reviews.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nvim_oxi::mlua::{self, Table, Value};
 
@@ -8,7 +8,7 @@ use super::provide;
 use crate::editor::kit::{buffer, window};
 use crate::editor::nvim;
 use crate::editor::state::{send, snapshot};
-use crate::editor::{chats, reviewlist, walk};
+use crate::editor::{chats, documents, reviewlist, walk};
 use acp_core::event::{Event, ReviewEvent, ViewEvent};
 use acp_core::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
 use acp_core::spine::ids::BufId;
@@ -50,14 +50,8 @@ pub(super) fn add(module: &Table) -> mlua::Result<()> {
     provide(module, "review_list", |()| reviewlist::open())?;
     provide(module, "review_files", |()| Ok(snapshot().reviews.len()))?;
     let list = |buf: Option<i32>| {
-        let path: Option<String> = match buf {
-            Some(buf) => Some(buffer::name(buf)?),
-            None => None,
-        };
-        let is_meant = |place: &Path| {
-            let place = place.to_string_lossy();
-            path.as_ref().is_none_or(|path| *path == place)
-        };
+        let path = buf.map(documents::path).transpose()?;
+        let is_meant = |place: &Path| path.as_ref().is_none_or(|path| path == place);
         let snapshot = snapshot();
         let written = snapshot
             .reviews
@@ -85,7 +79,7 @@ pub fn review(action: ReviewAction, scope: &str) -> mlua::Result<()> {
             row: window::row(0)?,
         },
         "file" => Scope::File {
-            path: PathBuf::from(buffer::name(0)?),
+            path: documents::path(buffer::here()?)?,
         },
         "turn" => Scope::Turn {
             session: chats::current(),

@@ -6,9 +6,9 @@ use nvim_oxi::mlua::{self, Table};
 
 use super::draw::{scroll_back, skipped_rows};
 use super::{answer, cancel, leave, map, redraw, shown, valid_window, with};
-use crate::editor::kit::{buffer, window};
+use crate::editor::kit::window;
 use crate::editor::nvim::{self, api};
-use crate::editor::{config, keys, notify, walk};
+use crate::editor::{config, documents, keys, notify, walk};
 use acp_core::questions::Answer;
 use acp_core::questions::permission::also_later;
 use acp_core::render::toolview::whole_line;
@@ -44,9 +44,9 @@ pub(super) fn files_aside(view: &PermissionView) -> mlua::Result<Vec<i32>> {
         return Ok(wins);
     }
     for win in window::all_in(window::tab()?)? {
-        let name = buffer::name(window::buf_of(win)?)?;
+        let path = documents::path(window::buf_of(win)?)?;
         let mut places = view.places.iter();
-        if places.any(|place| place.path.to_string_lossy() == name) {
+        if places.any(|place| place.path == path) {
             wins.push(win);
         }
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Door, check_silent, save};
 use crate::files::{check_bytes, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
-use crate::review::wait_file;
+use crate::review::{wait_file, wait_shown};
 
 #[test]
 fn a_rejected_mode_of_a_linked_file_leaves_the_link() {
@@ -99,6 +99,30 @@ fn wait_link(nvim: &Nvim, link: &str, to: Option<&str>) {
         let there = nvim.project.path(link).read_link().ok();
         there.as_deref() == to.map(Path::new)
     });
+}
+
+#[test]
+fn hunks_in_the_buffer_of_a_link_are_found_and_decided_there() {
+    let door = opened("sed -i 's/two/2/' real.txt");
+    let nvim = &door.nvim;
+    turn(nvim);
+    wait_lines(nvim, &["one", "2", "three"]);
+    wait_shown(nvim);
+    let here = "return { #require('acp').review.hunks({ buf = 0 }), vim.fn.line('.'), vim.fn.expand('%:t') }";
+    assert_eq!(nvim.lua(here, ()), json!([1, 3, "link.txt"]));
+    nvim.keys("[a");
+    nvim.wait("the hunk", || {
+        nvim.lua(here, ()) == json!([1, 2, "link.txt"])
+    });
+    nvim.cmd("edit a.txt");
+    nvim.cmd("Acp next");
+    nvim.wait("the hunk", || {
+        nvim.lua(here, ()) == json!([1, 2, "link.txt"])
+    });
+    nvim.cmd("Acp reject file");
+    wait_files(nvim, 0);
+    wait_file(nvim, "real.txt", "one\ntwo\nthree\n");
+    door.nvim.quit();
 }
 
 #[test]

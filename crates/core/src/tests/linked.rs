@@ -1,11 +1,14 @@
 //! Links that an agent makes, changes or replaces, beside the files that they lead to and the buffers
 //! that have them as their names.
 
+use std::path::Path;
+
 use super::kinds::{Deed, files};
 use super::ondisk::{check_settled, decide, shell};
 use super::world::{Part, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
-use crate::spine::event::{ListEvent, ReviewAction, UndoStep};
+use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
+use crate::spine::ids::BufId;
 use crate::text::LineEdit;
 
 /// A link, the file it leads to, and another file.
@@ -19,7 +22,7 @@ const M: &str = "/p/m";
 const DEEDS: [Deed; 8] = [
     // As `sed -i` does.
     |disk| {
-        disk.links.remove(std::path::Path::new(L));
+        disk.links.remove(Path::new(L));
         disk.put(L, "a\nB\n");
     },
     |disk| {
@@ -34,14 +37,14 @@ const DEEDS: [Deed; 8] = [
         disk.put(N, "n\n");
         disk.links.insert(M.into(), N.into());
     },
-    |disk| drop(disk.links.remove(std::path::Path::new(L))),
+    |disk| drop(disk.links.remove(Path::new(L))),
     |disk| drop(disk.links.insert(L.into(), X.into())),
     |disk| {
         disk.put(A, "a\nB\n");
         disk.links.insert(L.into(), X.into());
     },
     |disk| {
-        disk.links.remove(std::path::Path::new(L));
+        disk.links.remove(Path::new(L));
         disk.moves(A, L);
     },
 ];
@@ -196,6 +199,63 @@ fn a_link_in_the_place_of_a_reviewed_file_ends_the_review_unless_it_leads_to_tha
     }
 }
 
+/// Has the user add a line at the top of a buffer, and save it.
+fn adds_a_line(w: &mut World, buf: BufId, is_saved: bool) {
+    let edit = LineEdit {
+        start: 0,
+        removed: 0,
+        lines: vec!["the user's".to_owned()],
+    };
+    w.edits(|editor, disk, out| {
+        editor.types(buf, edit, out);
+        if is_saved {
+            editor.saves(buf, disk, out);
+        }
+    });
+}
+
+#[test]
+fn a_buffer_is_saved_through_a_link_before_that_is_restored() {
+    // The agent has replaced a file by a link to a copy of it.
+    let deed: Deed = |disk| {
+        disk.removes(X);
+        disk.put("/p/b", "x\ny\n");
+        disk.links.insert(X.into(), "/p/b".into());
+    };
+    for is_undo in [false, true] {
+        let mut w = begun(Open::Before(X));
+        let mut want = files(&w.disk);
+        turn(&mut w, deed, Open::Before(X));
+        let buf = w.buf(X);
+        adds_a_line(&mut w, buf, true);
+        want.insert("/p/b".into(), "the user's\n".into());
+        // It may be slow.
+        w.holds(Part::Editor);
+        match is_undo {
+            true => w.happens(Event::Review(ReviewEvent::UndoTurn {
+                session: None,
+                step: UndoStep::Undo(None),
+            })),
+            false => decide(&mut w, ReviewAction::Reject),
+        }
+        assert!(w.disk.links.contains_key(Path::new(X)), "undo: {is_undo}");
+        w.goes_on();
+        assert_eq!(files(&w.disk), want, "undo: {is_undo}, {:?}", w.log);
+        check_buffers(&w, "in the end");
+    }
+}
+
+#[test]
+fn both_a_link_and_its_file_are_decided_in_the_buffer() {
+    let mut w = begun(Open::Before(L));
+    let before = files(&w.disk);
+    turn(&mut w, DEEDS[1], Open::Before(L));
+    let path = "/p/b".into();
+    w.decides(ReviewAction::Reject, Scope::File { path });
+    assert_eq!(files(&w.disk), before);
+    check_settled(&w);
+}
+
 #[test]
 fn lines_that_the_user_adds_through_a_link_stay() {
     for open in OPEN {
@@ -207,17 +267,7 @@ fn lines_that_the_user_adds_through_a_link_stay() {
                 let Some(buf) = w.editor.buffers.keys().next().copied() else {
                     continue;
                 };
-                let edit = LineEdit {
-                    start: 0,
-                    removed: 0,
-                    lines: vec!["the user's".to_owned()],
-                };
-                w.edits(|editor, disk, out| {
-                    editor.types(buf, edit, out);
-                    if is_saved {
-                        editor.saves(buf, disk, out);
-                    }
-                });
+                adds_a_line(&mut w, buf, is_saved);
                 decide(&mut w, ReviewAction::Reject);
                 let mut texts = w
                     .editor

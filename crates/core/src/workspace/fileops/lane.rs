@@ -36,7 +36,7 @@ pub struct FileOps {
 #[derive(Debug, Default)]
 struct Lane {
     names: Vec<PathBuf>,
-    /// The names, and the paths to which operations may move the file or a link may lead.
+    /// The names, and the paths to which operations may move the file.
     places: BTreeSet<PathBuf>,
     /// The links in its names are resolved: no other lane is about the same file.
     is_resolved: bool,
@@ -151,7 +151,7 @@ impl FileOps {
         &mut self,
         mut op: Operation,
         is_resolved: bool,
-        places: Vec<PathBuf>,
+        goal: Option<PathBuf>,
     ) -> LaneId {
         self.next += 1;
         op.turn = self.next;
@@ -162,8 +162,8 @@ impl FileOps {
         lane.is_resolved |= is_resolved;
         lane.waiting.push_back(op);
         self.learn(id, path);
-        for place in places {
-            self.add_place(id, place);
+        if let Some(goal) = goal {
+            self.add_place(id, goal);
         }
         id
     }

@@ -40,27 +40,20 @@ impl Workspace {
         let is_file = |file: &FileReview| file.now.link().is_none();
         let is_resolved =
             self.documents.find(&path).is_some() || self.reviews.get(&path).is_some_and(is_file);
-        let places = self.places_of(&path, &intent);
+        let goal = self.goal_of(&path, &intent);
         let op = Operation::new(path, intent);
-        self.fileops.enter(op, is_resolved, places)
+        self.fileops.enter(op, is_resolved, goal)
     }
 
-    /// Returns the paths to which an operation, or what follows from it, may move its file, and those to
-    /// which a link leads: the buffer of the file there may be named after the link.
-    fn places_of(&self, path: &Path, intent: &Intent) -> Vec<PathBuf> {
-        let review = self.reviews.get(path);
-        let goal = match intent {
-            Intent::Decide(_) => review.and_then(|review| review.from.clone()),
-            Intent::Shift(aim) => review.and_then(|review| review.goal(aim)),
+    /// Returns the path to which an operation, or what follows from it, may move its file.
+    fn goal_of(&self, path: &Path, intent: &Intent) -> Option<PathBuf> {
+        match intent {
+            Intent::Decide(_) => self.reviews.get(path)?.from.clone(),
+            Intent::Shift(aim) => self.reviews.get(path)?.goal(aim),
             Intent::MoveBack(to) => Some(to.clone()),
             Intent::Move(moved) => moved.to.clone(),
-            _ => return Vec::new(),
-        };
-        let states = review
-            .into_iter()
-            .flat_map(|file| [&file.now, &file.origin]);
-        let ends = states.filter_map(|state| state.link_at(path));
-        goal.into_iter().chain(ends).collect()
+            _ => None,
+        }
     }
 
     /// Carries out an operation that follows from the active one on the same file, before all that

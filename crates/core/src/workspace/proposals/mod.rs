@@ -81,7 +81,7 @@ pub struct Proposal {
 pub struct FileProposal {
     /// The agent's path, made absolute.
     named: PathBuf,
-    /// The buffer's name if the file has a buffer, else `named`.
+    /// The file's path if it has a buffer, else `named`.
     pub path: PathBuf,
     /// The path with symbolic links resolved, once known.
     real: Option<PathBuf>,

@@ -321,9 +321,16 @@ impl Workspace {
             Scope::Turn { .. } => return Vec::new(),
             Scope::Hunk { buf, row } => (self.path_of(*buf), Which::Row(*row)),
             Scope::Rows { buf, rows } => (self.path_of(*buf), Which::Rows(rows.clone())),
-            Scope::At { path, row } => (Some(self.file_named(path)), Which::Row(*row)),
-            Scope::Span { path, rows } => (Some(self.file_named(path)), Which::Rows(rows.clone())),
-            Scope::File { path } => (Some(self.file_named(path)), Which::All),
+            Scope::At { path, row } => (Some(path.clone()), Which::Row(*row)),
+            Scope::Span { path, rows } => (Some(path.clone()), Which::Rows(rows.clone())),
+            Scope::File { path } => {
+                // The file and, if its buffer has a link as its name, the link.
+                let open = self.documents.find(path);
+                let link = open.map(|(_, document)| document.name.clone());
+                let link = link.filter(|name| name != path);
+                let all = [path.clone()].into_iter().chain(link);
+                return all.map(|path| (path, Which::All)).collect();
+            }
             Scope::All => {
                 let all = self.reviews.iter().map(|(path, _)| path.clone());
                 let mut all: Vec<PathBuf> = all.chain(self.proposed_files()).collect();
@@ -333,13 +340,6 @@ impl Workspace {
             }
         };
         path.map(|path| (path, which)).into_iter().collect()
-    }
-
-    /// Returns the path of the file, or of the link under review, that the user names.
-    fn file_named(&self, name: &Path) -> PathBuf {
-        let open = self.documents.named(name);
-        let open = open.filter(|_| self.reviews.get(name).is_none());
-        open.map_or(name, |(_, document)| &document.path).to_owned()
     }
 
     /// Reports the conflicts that accepting these selections leaves undecided.
@@ -390,7 +390,7 @@ impl Workspace {
     ) -> Vec<(PathBuf, Decide)> {
         targets.sort_by_key(|(path, _)| {
             let review = self.reviews.get(path);
-            review.map(|review| order_of_undo(&review.origin, &review.now, review.from.as_deref()))
+            review.map(|review| order_of_undo(&review.origin, review.from.as_deref()))
         });
         let targets = targets.into_iter();
         let decisions = targets.filter_map(|(path, which)| self.decision(action, &path, which));

@@ -307,14 +307,12 @@ fn with(file: &FileState, text: &Text) -> FileState {
 }
 
 /// Returns the place of a file in the order in which changes are undone, by its state and path before
-/// the change, and its state now. What may be in the way of others goes first: files that were created,
-/// then those that were moved. A buffer writes through a link until the link is undone, so links come
-/// last.
-pub(super) fn order_of_undo(origin: &FileState, now: &FileState, from: Option<&Path>) -> u8 {
+/// the change. What may be in the way of others goes first: files that were created, then those that
+/// were moved.
+pub(super) fn order_of_undo(origin: &FileState, from: Option<&Path>) -> u8 {
     match from {
         Some(_) => 1,
         None if origin.is_missing() => 0,
-        None if origin.link().or(now.link()).is_some() => 3,
         None => 2,
     }
 }

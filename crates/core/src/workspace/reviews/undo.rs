@@ -133,9 +133,8 @@ impl Workspace {
         let mut lost = Vec::new();
         let mut files = self.files_of(turn);
         files.sort_by_key(|path| {
-            let file = self.reviews.get(path)?;
-            let turn = file.of_turn(turn)?;
-            Some(order_of_undo(&turn.origin, &file.now, turn.from.as_deref()))
+            let turn = self.reviews.get(path)?.of_turn(turn)?;
+            Some(order_of_undo(&turn.origin, turn.from.as_deref()))
         });
         for path in files {
             match self.lost_of(&path, turn) {
