@@ -382,9 +382,9 @@ fn check_screen(world: &mut World) {
         );
         let drawn = world.editor.hunks.get(buf).into_iter().flatten();
         let drawn = drawn.filter(|hunk| hunk.proposed.is_some());
-        let proposals = world.model.workspace.proposals().views(&buffer.path);
+        let proposals = world.model.workspace.proposals().views(&document.path);
         assert!(drawn.eq(&proposals), "the proposals: {proposals:?}");
-        for (_, file) in world.model.workspace.proposals().of_file(&buffer.path) {
+        for (_, file) in world.model.workspace.proposals().of_file(&document.path) {
             for hunk in &file.hunks {
                 assert_eq!(document.text.to_lines(hunk.rows.clone()), hunk.old);
             }
@@ -394,7 +394,7 @@ fn check_screen(world: &mut World) {
             .filter(|hunk| hunk.proposed.is_none())
             .map(|hunk| (hunk.row, hunk.count, hunk.conflict))
             .collect();
-        let review = world.model.workspace.reviews().get(&buffer.path);
+        let review = world.model.workspace.reviews().get(&document.path);
         let hunks = review.into_iter().flat_map(|review| review.ledger.hunks());
         let want: Vec<(usize, usize, bool)> = hunks
             .map(|hunk| (hunk.new.start, hunk.new.len(), hunk.conflict.is_some()))

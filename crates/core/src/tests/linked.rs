@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::kinds::{Deed, files};
-use super::ondisk::{check_settled, decide, shell};
+use super::ondisk::{check_settled, shell};
 use super::world::{Part, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
@@ -69,6 +69,16 @@ const OPEN: [Open; 9] = [
     Open::After(M),
 ];
 
+fn undo(step: UndoStep) -> Event {
+    let session = None;
+    Event::Review(ReviewEvent::UndoTurn { session, step })
+}
+
+fn reject() -> Event {
+    let (action, scope) = (ReviewAction::Reject, Scope::All);
+    Event::Review(ReviewEvent::Decide { action, scope })
+}
+
 fn begun(open: Open) -> World {
     let mut w = World::ready();
     w.disk.put(A, "a\nb\n");
@@ -120,14 +130,14 @@ fn a_reject_of_all_restores_links_and_the_files_they_lead_to() {
             turn(&mut w, deed, open);
             check_buffers(&w, &what);
             let after = files(&w.disk);
-            decide(&mut w, ReviewAction::Reject);
+            w.happens(reject());
             assert_eq!(files(&w.disk), before, "{what}: {:?}", w.log);
             check_settled(&w);
             check_buffers(&w, &what);
             w.happens(Event::View(ViewEvent::List(ListEvent::Undo)));
             assert_eq!(files(&w.disk), after, "{what} back: {:?}", w.log);
             check_buffers(&w, &what);
-            decide(&mut w, ReviewAction::Reject);
+            w.happens(reject());
             assert_eq!(files(&w.disk), before, "{what} again: {:?}", w.log);
             check_settled(&w);
         }
@@ -143,17 +153,53 @@ fn undoing_a_turn_restores_links_and_the_files_they_lead_to() {
             let before = files(&w.disk);
             turn(&mut w, deed, open);
             let after = files(&w.disk);
-            let session = None;
             for (step, want) in [
                 (UndoStep::Undo(None), &before),
                 (UndoStep::Back, &after),
                 (UndoStep::Undo(None), &before),
             ] {
-                w.happens(Event::Review(ReviewEvent::UndoTurn { session, step }));
+                w.happens(undo(step));
                 assert_eq!(files(&w.disk), *want, "{what}: {:?}", w.log);
                 check_buffers(&w, &what);
             }
             check_settled(&w);
+        }
+    }
+}
+
+#[test]
+fn buffers_follow_restored_links_before_any_report() {
+    for open in OPEN {
+        for (number, deed) in DEEDS.into_iter().enumerate() {
+            for is_undo in [false, true] {
+                let what = format!("{number} {open:?} {is_undo}");
+                let mut w = begun(open);
+                let before = files(&w.disk);
+                turn(&mut w, deed, open);
+                w.holds(Part::Watcher);
+                w.holds(Part::Shadow);
+                let after = files(&w.disk);
+                let (away, back) = match is_undo {
+                    true => (undo(UndoStep::Undo(None)), undo(UndoStep::Back)),
+                    false => (reject(), Event::View(ViewEvent::List(ListEvent::Undo))),
+                };
+                let names = |w: &World| {
+                    let buffers = w.editor.buffers.values();
+                    let names = buffers.map(|buffer| buffer.path.clone());
+                    names
+                        .filter(|name| after.get(name).is_some_and(|it| it.starts_with("to ")))
+                        .collect::<Vec<_>>()
+                };
+                let links = names(&w);
+                w.happens(away);
+                assert_eq!(files(&w.disk), before, "{what}: {:?}", w.log);
+                assert_eq!(names(&w), links, "{what}");
+                check_settled(&w);
+                check_buffers(&w, &what);
+                w.happens(back);
+                assert_eq!(files(&w.disk), after, "{what} back: {:?}", w.log);
+                check_buffers(&w, &what);
+            }
         }
     }
 }
@@ -170,7 +216,7 @@ fn a_reject_of_all_in_the_next_neovim_restores_links_too() {
             if let Open::Before(path) | Open::After(path) = open {
                 w.opens_file(path);
             }
-            decide(&mut w, ReviewAction::Reject);
+            w.happens(reject());
             assert_eq!(files(&w.disk), before, "{what}: {:?}", w.log);
             check_settled(&w);
             check_buffers(&w, &what);
@@ -232,11 +278,8 @@ fn a_buffer_is_saved_through_a_link_before_that_is_restored() {
         // It may be slow.
         w.holds(Part::Editor);
         match is_undo {
-            true => w.happens(Event::Review(ReviewEvent::UndoTurn {
-                session: None,
-                step: UndoStep::Undo(None),
-            })),
-            false => decide(&mut w, ReviewAction::Reject),
+            true => w.happens(undo(UndoStep::Undo(None))),
+            false => w.happens(reject()),
         }
         assert!(w.disk.links.contains_key(Path::new(X)), "undo: {is_undo}");
         w.goes_on();
@@ -268,7 +311,10 @@ fn lines_that_the_user_adds_through_a_link_stay() {
                     continue;
                 };
                 adds_a_line(&mut w, buf, is_saved);
-                decide(&mut w, ReviewAction::Reject);
+                w.happens(reject());
+                if is_saved {
+                    check_settled(&w);
+                }
                 let mut texts = w
                     .editor
                     .buffers

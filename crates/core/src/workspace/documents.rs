@@ -235,8 +235,6 @@ impl Documents {
         document.saved = match self.by_buf.get(&buf) {
             // The buffer was never read or written under this name.
             Some(known) if known.name != document.name && !document.is_moved_from(known) => None,
-            // A link leads to another file by now.
-            Some(known) if known.path != document.path && state.modified => None,
             // Nor was it read again.
             Some(known) if state.modified || stamp.is_none() => known.saved.clone(),
             None if state.modified => None,
