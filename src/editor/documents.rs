@@ -51,6 +51,9 @@ pub struct Buffer {
     /// It has a name that it was never read from or written to, and that its file was not moved to:
     /// Neovim asks before it overwrites a file of that name.
     renamed: bool,
+    /// It has unsaved lines and the text of another file than its name leads to: a link was changed. The
+    /// core does not know it.
+    elsewhere: bool,
     /// The buffer when the current `:write` began.
     writing: Option<Writing>,
     /// The file that the current `:write` replaces without a merge.
@@ -120,6 +123,7 @@ pub fn start() -> mlua::Result<()> {
 
 /// Reports a buffer that has another name.
 fn renamed(buf: i32) -> mlua::Result<()> {
+    set_elsewhere(buf, false);
     // The core has moved the file itself, and knows its new name.
     let is_known = with(|attached| attached.moving == Some(buf)) && is_attached(buf);
     let is_moved = was_moved(buf)?;
@@ -169,6 +173,9 @@ fn report_saved(buf: i32) -> mlua::Result<()> {
         return Ok(());
     }
     set_renamed(buf, false);
+    if set_elsewhere(buf, false) {
+        attach(buf, Source::Disk)?;
+    }
     report_state(buf)?;
     set_known(buf, stamp);
     send(Event::Buffer(BufferEvent::Saved {
@@ -291,6 +298,15 @@ pub fn of_path(path: &Path) -> mlua::Result<Option<i32>> {
         found = buffer::named(&path.to_string_lossy())?;
     }
     Ok(found)
+}
+
+/// Records whether a buffer with unsaved lines has the text of another file than its name leads to;
+/// returns whether it had.
+pub fn set_elsewhere(buf: i32, elsewhere: bool) -> bool {
+    let before = with_buffer(buf, |buffer| {
+        Some(std::mem::replace(&mut buffer.elsewhere, elsewhere))
+    });
+    before.unwrap_or(false)
 }
 
 /// Returns whether a buffer's name leads to another file than the known one: a link was changed.
@@ -420,6 +436,9 @@ fn attach(buf: i32, source: Source) -> mlua::Result<()> {
     }
     if !is_attached(buf) {
         listen(buf)?;
+    }
+    if source == Source::Disk {
+        set_elsewhere(buf, false);
     }
     send_whole(buf, name, source)
 }

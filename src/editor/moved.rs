@@ -8,7 +8,7 @@ use std::path::Path;
 use nvim_oxi::mlua::{self, Function, Table};
 
 use super::documents::{
-    attach_again, is_attached, is_elsewhere, known, moving, set_known, set_renamed,
+    attach_again, is_attached, is_elsewhere, known, moving, set_elsewhere, set_known, set_renamed,
 };
 use super::kit::autocmd::nested;
 use super::kit::buffer;
@@ -52,16 +52,29 @@ pub fn moved_to(buf: BufId, path: &Path) -> mlua::Result<()> {
 }
 
 /// Attaches a buffer anew, whose name leads to another file by now, and reads that file into it, unless
-/// the buffer has unsaved lines or the file is missing.
+/// it is missing. A buffer with unsaved lines, or below a folder that a link has replaced, stays as it is
+/// until its name leads to its file again.
 pub fn relinked(buf: BufId) -> mlua::Result<()> {
     let BufId(buf) = buf;
     if !buffer::is_loaded(buf)? || !is_attached(buf) {
         return Ok(());
     }
     let path = name(buf)?;
-    let is_other = is_elsewhere(buf, &acp_edge::paths::resolved(&path));
+    let real = acp_edge::paths::resolved(&path);
+    let is_other = is_elsewhere(buf, &real);
     let is_clean = !nvim::buf_option::<bool>(buf, "modified")?;
-    if is_other && is_clean && path.is_file() {
+    // Below a folder that is a link, `:edit` would open the file under another name.
+    let folder = path.parent();
+    let is_named_so = folder.is_none_or(|folder| acp_edge::paths::resolved(folder) == folder);
+    let is_kept = is_other && !(is_clean && is_named_so);
+    set_elsewhere(buf, is_kept);
+    if is_kept {
+        // `:write` asks, `:edit!` reads the other file; both attach it.
+        return Ok(());
+    }
+    // The core has not merged what was written meanwhile.
+    let is_new = is_other || known(buf) != acp_edge::paths::stamp(&path);
+    if is_clean && is_new && path.is_file() {
         // This attaches it, too.
         return nested(move || buffer::run(buf, "silent keepalt lockmarks edit"));
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{Door, check_silent, save};
-use crate::files::{check_bytes, turn, wait_hunks, wait_lines};
+use crate::files::{Script, check_bytes, start, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 use crate::review::{wait_file, wait_shown};
 
@@ -231,4 +231,48 @@ fn unsaved_lines_stay_in_the_buffer_of_a_link_that_leads_to_another_file() {
     wait_lines(nvim, &["one", "two", "three", "mine"]);
     check_bytes(nvim, "real.txt", "one\ntwo\nthree\n");
     door.nvim.quit();
+}
+
+#[test]
+fn the_buffer_below_a_folder_that_a_link_has_replaced_is_not_that_of_the_file_there() {
+    let project = Project::new()
+        .file("d/x.txt", "one\n")
+        .file("e/x.txt", "another text\n");
+    let door = Door::of(project, "", "rm -r d; ln -s e d");
+    let nvim = &door.nvim;
+    nvim.cmd("edit d/x.txt");
+    turn(nvim);
+    wait_files(nvim, 2);
+    wait_lines(nvim, &["one"]);
+    nvim.cmd("Acp reject all");
+    wait_files(nvim, 0);
+    wait_lines(nvim, &["one"]);
+    check_bytes(nvim, "d/x.txt", "one\n");
+    check_bytes(nvim, "e/x.txt", "another text\n");
+    door.nvim.quit();
+}
+
+#[test]
+fn an_agents_write_through_a_link_leaves_unsaved_lines_of_its_former_file() {
+    let script = Script::new()
+        .step(json!({ "shell": "ln -sf two.txt link.txt" }))
+        .writes("link.txt", "two\n2\n");
+    let project = Project::new()
+        .file("one.txt", "one\n")
+        .file("two.txt", "two\n");
+    symlink("one.txt", project.path("link.txt")).expect("the link can be made");
+    let nvim = start(project.agent("agent", &script.done()), "link.txt");
+    nvim.keys("omine<Esc>");
+    turn(&nvim);
+    wait_file(&nvim, "two.txt", "two\n2\n");
+    wait_files(&nvim, 2);
+    wait_lines(&nvim, &["one", "mine"]);
+    nvim.cmd("Acp reject all");
+    wait_files(&nvim, 0);
+    wait_file(&nvim, "two.txt", "two\n");
+    wait_link(&nvim, "link.txt", Some("one.txt"));
+    wait_lines(&nvim, &["one", "mine"]);
+    save(&nvim, "write");
+    wait_file(&nvim, "one.txt", "one\nmine\n");
+    nvim.quit();
 }

@@ -64,6 +64,8 @@ pub struct Editor {
 #[derive(Debug)]
 pub struct Buffer {
     pub path: PathBuf,
+    /// The file that it has the text of.
+    pub real: PathBuf,
     pub text: Text,
     pub tick: u64,
     pub modified: bool,
@@ -163,6 +165,9 @@ impl Buffer {
         disk.write(&self.path, &text, self.format)?;
         self.saved = self.text.clone();
         self.modified = false;
+        if disk.real(&self.path) != self.real {
+            out.push(attached(buf, self, disk));
+        }
         out.push(Event::Buffer(BufferEvent::Changed {
             buf,
             state: self.state(),
@@ -197,8 +202,9 @@ impl Editor {
         } else {
             text
         };
-        let buffer = Buffer {
+        let mut buffer = Buffer {
             path: path.to_owned(),
+            real: PathBuf::new(),
             saved: text.clone(),
             known: disk.stamp(path),
             text,
@@ -209,7 +215,7 @@ impl Editor {
             undo: Vec::new(),
             done: 0,
         };
-        out.push(attached(buf, &buffer, disk));
+        out.push(attached(buf, &mut buffer, disk));
         self.buffers.insert(buf, buffer);
         buf
     }
@@ -333,6 +339,7 @@ impl Editor {
     /// Carries out `EditorEffect::Moved`.
     pub fn moved(&mut self, buf: BufId, path: PathBuf) {
         if let Some(buffer) = self.buffers.get_mut(&buf) {
+            buffer.real.clone_from(&path);
             buffer.path = path;
         }
     }
@@ -343,8 +350,13 @@ impl Editor {
             return;
         };
         buffer.tick += 1;
+        let real = disk.real(&buffer.path);
+        if real != buffer.real && buffer.modified {
+            return;
+        }
         let is_there = disk.get(&buffer.path.to_string_lossy()).is_some();
-        if is_there && !buffer.modified {
+        let is_other = real != buffer.real || buffer.known != disk.stamp(&buffer.path);
+        if is_there && is_other && !buffer.modified {
             return self.reloads(buf, disk, out);
         }
         let mut event = attached(buf, buffer, disk);
@@ -529,7 +541,8 @@ impl Editor {
     }
 }
 
-fn attached(buf: BufId, buffer: &Buffer, disk: &Disk) -> Event {
+fn attached(buf: BufId, buffer: &mut Buffer, disk: &Disk) -> Event {
+    buffer.real = disk.real(&buffer.path);
     Event::Buffer(BufferEvent::Attached {
         buf,
         path: buffer.path.clone(),

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
+use super::disk::Disk;
 use super::kinds::{Deed, files};
-use super::ondisk::{check_settled, shell};
+use super::ondisk::{check_hunks_of, check_settled, shell};
 use super::world::{Part, World};
 use crate::event::{Event, ReviewEvent, ViewEvent};
 use crate::spine::event::{ListEvent, ReviewAction, Scope, UndoStep};
@@ -297,6 +298,78 @@ fn both_a_link_and_its_file_are_decided_in_the_buffer() {
     w.decides(ReviewAction::Reject, Scope::File { path });
     assert_eq!(files(&w.disk), before);
     check_settled(&w);
+}
+
+/// Replaces the folder of a file by a link to another folder, which has a file of the same name.
+fn replaces_folder(disk: &mut Disk) {
+    disk.removes(X);
+    disk.links.insert("/p/d".into(), "/p/e".into());
+}
+
+fn with_folders(open: Open) -> World {
+    let mut w = World::ready();
+    w.disk.put(X, "x\ny\n");
+    w.disk.put("/p/e/x", "other\n");
+    w.settle();
+    if let Open::Before(path) = open {
+        w.opens_file(path);
+    }
+    w.prompts("go");
+    w
+}
+
+#[test]
+fn a_file_below_a_folder_that_a_link_has_replaced_is_not_the_links() {
+    for open in [Open::Never, Open::Before(X), Open::After(X)] {
+        for is_next in [false, true] {
+            let what = format!("{open:?} {is_next}");
+            let mut w = with_folders(open);
+            let before = files(&w.disk);
+            turn(&mut w, replaces_folder, open);
+            check_buffers(&w, &what);
+            let after = files(&w.disk);
+            let mut w = if is_next { w.next_neovim() } else { w };
+            let path = X.into();
+            w.decides(ReviewAction::Reject, Scope::At { path, row: 0 });
+            assert_eq!(files(&w.disk), after, "{what}");
+            w.happens(reject());
+            assert_eq!(files(&w.disk), before, "{what}: {:?}", w.log);
+            check_settled(&w);
+            check_buffers(&w, &what);
+        }
+    }
+}
+
+#[test]
+fn unsaved_lines_are_not_those_of_the_file_that_a_link_leads_to_by_now() {
+    for is_written in [false, true] {
+        let mut w = begun(Open::Before(L));
+        let before = files(&w.disk);
+        let buf = w.buf(L);
+        adds_a_line(&mut w, buf, false);
+        let text = w.editor.buffers[&buf].text.to_string();
+        shell(&mut w, |disk| {
+            disk.links.insert(L.into(), X.into());
+            if !is_written {
+                disk.put(X, "x\nY\n");
+            }
+        });
+        if is_written {
+            w.writes(L, "x\nY\n");
+        }
+        w.ends_turn("end_turn");
+        check_hunks_of(&w, X, &[(1, "y", "Y")]);
+        assert_eq!(w.disk.get(X).as_deref(), Some("x\nY\n"), "{is_written}");
+        w.happens(reject());
+        assert_eq!(files(&w.disk), before, "{is_written}: {:?}", w.log);
+        check_settled(&w);
+        let buffer = &w.editor.buffers[&buf];
+        assert_eq!((buffer.text.to_string(), buffer.modified), (text, true));
+        // It is a buffer of its file again.
+        w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+        assert_eq!(w.disk.get(A).as_deref(), Some("the user's\na\nb\n"));
+        check_settled(&w);
+    }
 }
 
 #[test]

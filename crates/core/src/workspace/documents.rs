@@ -171,6 +171,8 @@ pub struct Documents {
     /// The buffers that have a link as their name.
     by_link: HashMap<PathBuf, BufId>,
     loading: BTreeMap<BufId, Loading>,
+    /// The names of buffers that have the text of another file than their names lead to.
+    relinked: BTreeMap<BufId, PathBuf>,
 }
 
 /// A buffer whose text arrives in slices, and the lines received so far.
@@ -245,11 +247,13 @@ impl Documents {
 
     pub fn detach(&mut self, buf: BufId) -> Option<Document> {
         self.loading.remove(&buf);
+        self.relinked.remove(&buf);
         self.take(buf)
     }
 
     fn put(&mut self, buf: BufId, document: Document) {
         self.take(buf);
+        self.relinked.remove(&buf);
         let bufs = self.by_path.entry(document.path.clone());
         bufs.or_default().insert(buf);
         if document.name != document.path {
@@ -373,6 +377,24 @@ impl Documents {
 
     pub fn iter(&self) -> impl Iterator<Item = &Document> {
         self.by_buf.values()
+    }
+
+    /// Returns the buffers with such a name and such a path of their file; those that are let go have
+    /// none.
+    pub fn left(&self, is_left: impl Fn(&Path, Option<&Path>) -> bool) -> Vec<BufId> {
+        let open = self.by_buf.iter();
+        let open = open.filter(|(_, open)| is_left(&open.name, Some(&open.path)));
+        let gone = self.relinked.iter();
+        let gone = gone.filter(|(_, name)| is_left(name, None));
+        let gone = gone.map(|(buf, _)| *buf);
+        open.map(|(buf, _)| *buf).chain(gone).collect()
+    }
+
+    /// Lets go of a buffer whose name leads to another file, until it is attached again.
+    pub fn let_go(&mut self, buf: BufId) -> Option<Document> {
+        let document = self.detach(buf)?;
+        self.relinked.insert(buf, document.name.clone());
+        Some(document)
     }
 
     /// Returns the document of a file, by the file's path.

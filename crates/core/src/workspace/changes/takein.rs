@@ -54,8 +54,13 @@ impl Workspace {
             let (path, gone) = (gone.path.clone(), TakeIn::reported(gone, change.by));
             self.operate(path, Intent::TakeIn(Box::new(gone)), fx);
         }
-        let FileChange { path, after, .. } = &change.change;
-        self.name_leads_to(path, after, fx);
+        let FileChange {
+            path,
+            before,
+            after,
+            ..
+        } = &change.change;
+        self.name_leads_to(path, (before, after), fx);
         let Some(from) = change.change.from.take() else {
             return;
         };

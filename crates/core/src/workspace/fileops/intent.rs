@@ -16,7 +16,7 @@ use crate::workspace::changes::{Reapply, TakeIn};
 use crate::workspace::files::{Read, Write};
 use crate::workspace::proposals::PutBack;
 use crate::workspace::reviews::{
-    Aim, CHANGED, Decide, GONE, Moved, NO_TEXT, plan_reread, plan_rest,
+    Aim, CHANGED, Decide, ELSEWHERE, GONE, Moved, NO_TEXT, plan_reread, plan_rest,
 };
 
 /// An intent, and the file it is about.
@@ -165,8 +165,13 @@ impl Workspace {
             self.tell_found(path, disk, fx);
             return Err(GONE.to_owned());
         }
+        let is_elsewhere = disk.is_some_and(|disk| self.is_elsewhere(path, disk));
+        let is_restore = matches!(op.intent, Intent::Restore { .. } | Intent::Rest);
+        if is_elsewhere && (is_about_lines || is_restore) {
+            return Err(ELSEWHERE.to_owned());
+        }
         if (is_about_lines || matches!(op.intent, Intent::Sync))
-            && let Some(disk) = disk
+            && let Some(disk) = disk.filter(|_| !is_elsewhere)
             && !self.review_from_disk(path, disk.clone())
             && is_about_lines
         {

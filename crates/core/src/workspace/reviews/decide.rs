@@ -238,6 +238,8 @@ impl FileReview {
 /// The reasons for leaving a file without a decision.
 pub(crate) const NO_TEXT: &str = "it is no longer text; nothing was changed. Look at it again.";
 pub(crate) const GONE: &str = "it no longer exists; nothing was changed. Look at it again.";
+pub(crate) const ELSEWHERE: &str = "a symbolic link in its path leads to another file; nothing was \
+                                    changed. Reject the link first.";
 pub(crate) const CHANGED: &str =
     "another program has changed it; what is there stays. Look at it again.";
 

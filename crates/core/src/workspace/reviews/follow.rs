@@ -239,18 +239,36 @@ impl Workspace {
 
     /// Handles an unloaded buffer: its unsaved lines are gone.
     pub(crate) fn buffer_detached(&mut self, buf: BufId, fx: &mut Effects) {
-        self.buffer_leaves(buf, fx);
+        let document = self.documents.detach(buf);
+        self.has_left(document, fx);
         self.run_lanes(fx);
     }
 
-    /// Lets go of the buffer that has a path as its name, if what is there by now, which has this state,
-    /// leads to another file: the editor attaches the buffer anew.
-    pub(crate) fn name_leads_to(&mut self, name: &Path, there: &FileState, fx: &mut Effects) {
-        let Some((buf, document)) = self.documents.named(name) else {
-            return;
+    /// Lets go of the buffers that have a path, or one below it, as their names, if that leads to other
+    /// files now that its state has changed: the editor attaches them anew.
+    pub(crate) fn name_leads_to(
+        &mut self,
+        path: &Path,
+        (before, there): (&FileState, &FileState),
+        fx: &mut Effects,
+    ) {
+        let to = there.link_at(path);
+        let is_folder = to.is_some() || before.link().is_some();
+        let to = to.as_deref().unwrap_or(path);
+        let is_left = |name: &Path, file: Option<&Path>| {
+            let rest = name.strip_prefix(path);
+            let is_there = |rest| file.is_some_and(|file| file.strip_prefix(to) == Ok(rest));
+            rest.is_ok_and(|rest| !is_there(rest))
         };
-        let to = there.link_at(name);
-        if document.name == name && document.path != to.as_deref().unwrap_or(name) {
+        let left = match is_folder {
+            true => self.documents.left(is_left),
+            false => {
+                let found = self.documents.named(path);
+                let found = found.filter(|(_, found)| is_left(&found.name, Some(&found.path)));
+                found.map(|(buf, _)| buf).into_iter().collect()
+            }
+        };
+        for buf in left {
             self.buffer_is_relinked(buf, fx);
         }
     }
@@ -266,11 +284,12 @@ impl Workspace {
 
     fn buffer_is_relinked(&mut self, buf: BufId, fx: &mut Effects) {
         fx.push(EditorEffect::Relinked { buf });
-        self.buffer_leaves(buf, fx);
+        let document = self.documents.let_go(buf);
+        self.has_left(document, fx);
     }
 
-    fn buffer_leaves(&mut self, buf: BufId, fx: &mut Effects) {
-        if let Some(document) = self.documents.detach(buf) {
+    fn has_left(&mut self, document: Option<Document>, fx: &mut Effects) {
+        if let Some(document) = document {
             self.proposals_stale(&document.path);
             if let Some(saved) = document.saved {
                 let by = self.writer_of(&document.path, document.stamp);
@@ -351,6 +370,14 @@ impl Workspace {
         }
         self.reviews.touch(path);
         true
+    }
+
+    /// Returns whether another file than the one under review was read: a link has replaced a folder above
+    /// it, or the file itself.
+    pub(crate) fn is_elsewhere(&self, path: &Path, disk: &DiskFile) -> bool {
+        let review = self.reviews.get(path);
+        let is_of_file = review.is_some_and(|review| review.place_of(&review.now).is_some());
+        is_of_file && disk.real != path
     }
 
     /// Returns whether a file without a buffer is gone, and its deletion is not reported yet: what

@@ -279,6 +279,10 @@ impl Workspace {
         // The review may continue under another path.
         self.reviews.touch(&kept.path);
         let is_gone = disk.content.is_none() && !kept.now.is_missing();
+        if disk.real != kept.path && kept.now.is_missing() {
+            // A link has replaced a folder above: the file that was read is another one.
+            disk = DiskFile::missing(&kept.path);
+        }
         // A link is in its place, to another file than the one that was there.
         let is_elsewhere = disk.real != kept.path && disk.stamp != kept.now.stamp;
         if is_gone || is_elsewhere {

@@ -34,7 +34,7 @@ use crate::text::Text;
 use crate::workspace::Workspace;
 use crate::workspace::info::{HunkInfo, ReviewInfo};
 pub use decide::Decide;
-pub(crate) use decide::{CHANGED, End, GONE, NO_TEXT};
+pub(crate) use decide::{CHANGED, ELSEWHERE, End, GONE, NO_TEXT};
 pub use file::FileReview;
 pub(crate) use moving::{Aim, Moved, Moving};
 pub(crate) use restore::{plan_reread, plan_rest};

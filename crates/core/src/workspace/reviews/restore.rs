@@ -334,7 +334,9 @@ impl Workspace {
         stamp: Option<Stamp>,
         fx: &mut Effects,
     ) -> Next {
-        self.name_leads_to(path, &state, fx);
+        let before = self.reviews.get(path).map(|review| review.now.clone());
+        let before = before.unwrap_or_else(FileState::missing);
+        self.name_leads_to(path, (&before, &state), fx);
         let found = self.documents.find(path);
         let has_lines = found.is_some_and(|(_, document)| !document.text.is_empty());
         let buf = found.map(|(buf, _)| buf);

@@ -105,8 +105,8 @@ impl Workspace {
                 moving
             }
             (Landing::ShiftedOnDisk(moving, format), Outcome::Written(stamp)) => {
-                if let Some(whole) = moving.whole() {
-                    self.name_leads_to(path, whole, fx);
+                if let Some((before, whole)) = &moving.moved.whole {
+                    self.name_leads_to(path, (before, whole), fx);
                 }
                 let is_open = self.documents.find(path).is_some();
                 if let Some(review) = self.reviews.get_mut(path) {
@@ -162,8 +162,10 @@ impl Workspace {
     /// Moves the accepted text and the state of the file as a whole after its text was moved; on disk,
     /// the whole file was written.
     fn shift_ended(&mut self, path: &Path, moving: Moving, is_on_disk: bool, fx: &mut Effects) {
-        let document = self.documents.find(path).filter(|_| !is_on_disk);
-        let is_clean = document.map(|(_, document)| !document.state.modified);
+        let document = self.documents.find(path);
+        // The buffer may have ended since.
+        let is_clean = document.is_none_or(|(_, document)| !document.state.modified);
+        let is_clean = (!is_on_disk).then_some(is_clean);
         let Some(review) = self.reviews.get_mut(path) else {
             return;
         };
