@@ -349,6 +349,9 @@ fn unsaved_lines_are_not_those_of_the_file_that_a_link_leads_to_by_now() {
         adds_a_line(&mut w, buf, false);
         let text = w.editor.buffers[&buf].text.to_string();
         shell(&mut w, |disk| {
+            drop(disk.links.insert(L.into(), "/p/none".into()))
+        });
+        shell(&mut w, |disk| {
             disk.links.insert(L.into(), X.into());
             if !is_written {
                 disk.put(X, "x\nY\n");

@@ -392,9 +392,12 @@ impl Documents {
 
     /// Lets go of a buffer whose name leads to another file, until it is attached again.
     pub fn let_go(&mut self, buf: BufId) -> Option<Document> {
-        let document = self.detach(buf)?;
-        self.relinked.insert(buf, document.name.clone());
-        Some(document)
+        let earlier = self.relinked.remove(&buf);
+        let document = self.detach(buf);
+        let name = document.as_ref().map(|document| document.name.clone());
+        let name = name.or(earlier);
+        self.relinked.extend(name.map(|name| (buf, name)));
+        document
     }
 
     /// Returns the document of a file, by the file's path.
