@@ -51,8 +51,8 @@ pub struct Buffer {
     /// It has a name that it was never read from or written to, and that its file was not moved to:
     /// Neovim asks before it overwrites a file of that name.
     renamed: bool,
-    /// It has unsaved lines and the text of another file than its name leads to: a link was changed. The
-    /// core does not know it.
+    /// It keeps the text of another file than its name leads to: a link was changed, and it has unsaved
+    /// lines or lies below that link. The core does not know it.
     elsewhere: bool,
     /// The buffer when the current `:write` began.
     writing: Option<Writing>,
@@ -300,8 +300,8 @@ pub fn of_path(path: &Path) -> mlua::Result<Option<i32>> {
     Ok(found)
 }
 
-/// Records whether a buffer with unsaved lines has the text of another file than its name leads to;
-/// returns whether it had.
+/// Records whether a buffer keeps the text of another file than its name leads to; returns whether it
+/// did.
 pub fn set_elsewhere(buf: i32, elsewhere: bool) -> bool {
     let before = with_buffer(buf, |buffer| {
         Some(std::mem::replace(&mut buffer.elsewhere, elsewhere))

@@ -214,8 +214,8 @@ pub enum EditorEffect {
     /// Renames a buffer after its file was moved.
     Moved { buf: BufId, path: PathBuf },
     /// Attaches a buffer anew, with the text of the file that its name leads to by now: a link was
-    /// made, changed or replaced there. One with unsaved lines is not attached while it has the text of
-    /// another file.
+    /// made, changed or replaced there. One with unsaved lines, or below a folder that a link has replaced,
+    /// is not attached while it has the text of another file.
     Relinked { buf: BufId },
     /// Asks the user whether to undo a turn; `UndoTurn` answers, if anything does.
     AskUndo { turn: TurnKey, view: UndoView },

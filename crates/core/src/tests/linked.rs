@@ -246,7 +246,7 @@ fn a_link_in_the_place_of_a_reviewed_file_ends_the_review_unless_it_leads_to_tha
     }
 }
 
-/// Has the user add a line at the top of a buffer, and save it.
+/// Has the user add a line at the top of a buffer, and perhaps save it.
 fn adds_a_line(w: &mut World, buf: BufId, is_saved: bool) {
     let edit = LineEdit {
         start: 0,
