@@ -332,6 +332,7 @@ fn a_file_below_a_folder_that_a_link_has_replaced_is_not_the_links() {
             let path = X.into();
             w.decides(ReviewAction::Reject, Scope::At { path, row: 0 });
             assert_eq!(files(&w.disk), after, "{what}");
+            assert!(w.was_told("Reject the link first"), "{what}: {:?}", w.log);
             w.happens(reject());
             assert_eq!(files(&w.disk), before, "{what}: {:?}", w.log);
             check_settled(&w);
