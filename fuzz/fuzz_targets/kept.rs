@@ -73,6 +73,7 @@ impl Review {
             accepted: None,
             base: self.base.state(self.mode, stamp),
             current: None,
+            alone: None,
             now: self.now.state(self.mode, stamp),
             is_uncommitted: false,
             offers: self

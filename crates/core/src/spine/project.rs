@@ -102,6 +102,10 @@ pub struct KeptReview {
     /// serialized, like [`DiskText::text`].
     #[serde(skip)]
     pub current: Option<Text>,
+    /// That text as the agent alone would have it, if others have changed its lines. Not serialized,
+    /// like [`DiskText::text`].
+    #[serde(skip)]
+    pub alone: Option<Text>,
     /// The file as it was last known on disk: a later stamp is a change that is not in `current`,
     /// which is its text.
     pub now: FileState,

@@ -192,6 +192,7 @@ fn a_kept_review_continues() {
             accepted: None,
             base,
             current: None,
+            alone: None,
             now: match path {
                 "/p/gone" => FileState::missing(),
                 "/p/made" => FileState {
@@ -406,6 +407,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
                 ..FileState::of_text(Text::from_text(OLD), Format::default())
             },
             current: None,
+            alone: None,
             now: FileState {
                 body: Body::Link(F.into()),
                 ..FileState::missing()
@@ -445,6 +447,7 @@ fn is_left(w: &mut World) {
         accepted: None,
         base: FileState::of_text(Text::from_text(OLD), Format::default()),
         current: None,
+        alone: None,
         now: a_text(),
         offers: Vec::new(),
         is_uncommitted: false,
@@ -560,6 +563,7 @@ fn left(base: &str, current: &str) -> KeptReview {
         accepted: None,
         base: FileState::of_text(Text::from_text(base), Format::default()),
         current: Some(Text::from_text(current)),
+        alone: None,
         now: a_text(),
         offers: Vec::new(),
         is_uncommitted: false,
@@ -575,6 +579,28 @@ fn is_left_with(w: &mut World, base: &str, current: &str, now: Option<&str>) {
     let root = PathBuf::from("/p");
     w.happens(Event::Project(ProjectEvent::ReviewsKept { root, files }));
     w.goes_on();
+}
+
+#[test]
+fn the_users_lines_in_a_file_that_the_agent_created_are_known_to_the_next_neovim() {
+    for goes_on in [false, true] {
+        let mut w = World::ready();
+        writes(&mut w, "0", "new\nlines\nmore\n");
+        w.opens_file(F);
+        types(&mut w, 1, 1, &["lines of mine"]);
+        saves(&mut w);
+        let mut next = w.next_neovim();
+        if goes_on {
+            // The agent's next change leaves the user's lines to the user.
+            next.prompts("go");
+            writes(&mut next, "1", "NEW\nlines of mine\nmore\n");
+            next.ends_turn("end_turn");
+        }
+        check_whole(&next, F, &[Whole::Created]);
+        next.decides(ReviewAction::Reject, Scope::All);
+        let left = Some("lines of mine\n");
+        assert_eq!(next.disk.get(F).as_deref(), left, "{goes_on}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ use acp_core::spine::event::Stamp;
 use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptReview};
 use acp_core::text::diff::{diff, merge};
 use acp_core::text::format::Format;
-use acp_core::text::{Text, moved};
+use acp_core::text::{LineEdit, Text, moved};
 use acp_edge::panics::lock;
 use acp_edge::paths::is_exhausted;
 
@@ -310,6 +310,7 @@ impl Keeper {
             if cut.is_agents(&change.after) && !is_moved {
                 let review = KeptReview {
                     current: change.after.text(),
+                    alone: None,
                     now: change.after.with_text(&Text::default()),
                     path: change.path.clone(),
                     from: change.from,
@@ -332,6 +333,16 @@ impl Keeper {
         review.from = review.from.or(change.from);
         if let (Some(old), Some(new)) = (&review.current, change.after.text()) {
             let since = diff(old, &new);
+            if let Some(alone) = &mut review.alone {
+                let changed = merge(old, alone, &new);
+                alone.apply_all(&changed.edits);
+                let agents = changed.conflicts.into_iter().map(|conflict| LineEdit {
+                    start: conflict.rows.start,
+                    removed: conflict.rows.len(),
+                    lines: conflict.theirs,
+                });
+                alone.apply_all(&agents.collect::<Vec<_>>());
+            }
             for offer in &mut review.offers {
                 let Range { start, end } = offer.rows;
                 offer.rows = moved(start, &since)..moved(end, &since);
@@ -428,7 +439,7 @@ pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let stored = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
     let blobs = |record: Record| {
         let now = blob_of(&record.review.now);
-        [record.blob, record.accepted, record.current, now]
+        [record.blob, record.accepted, record.current, record.alone, now]
             .into_iter()
             .flatten()
     };
@@ -444,6 +455,8 @@ struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<Blob>,
     current: Option<Blob>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alone: Option<Blob>,
 }
 
 impl Record {
@@ -453,6 +466,7 @@ impl Record {
             review,
             accepted: None,
             current: None,
+            alone: None,
         }
     }
 
@@ -467,6 +481,7 @@ impl Record {
         let texts = [
             (&mut self.review.accepted, &mut self.accepted),
             (&mut self.review.current, &mut self.current),
+            (&mut self.review.alone, &mut self.alone),
         ];
         for (text, blob) in texts {
             if let Some(there) = text {
@@ -502,6 +517,10 @@ impl Record {
         if let Some(blob) = self.current {
             // Without it, the review restarts from the current content.
             review.current = get(blob)?.ok().map(|bytes| text_of(&bytes));
+        }
+        if let Some(blob) = self.alone {
+            // Without it, all changes are the agent's.
+            review.alone = get(blob)?.ok().map(|bytes| text_of(&bytes));
         }
         Ok(review)
     }
@@ -698,6 +717,7 @@ mod tests {
                 stamp: None,
             },
             current: current.map(Text::from_text),
+            alone: None,
             now: FileState::of_text(Text::default(), Format::default()),
             offers: Vec::new(),
             is_uncommitted: false,

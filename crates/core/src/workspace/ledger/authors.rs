@@ -86,6 +86,12 @@ impl Review {
         self.rebase(review.track.base);
     }
 
+    /// Takes a text for the agent's own version of the present one.
+    pub fn was_alone(&mut self, alone: Text) {
+        self.alone = Alone::new(alone);
+        self.settle(Cause::Whole);
+    }
+
     /// Returns what was accepted of a text that the agent has changed to the second one, which is the
     /// whole of it if it is not remembered. If the agent is back at the first, its base is that of the
     /// second.

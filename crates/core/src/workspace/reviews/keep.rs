@@ -376,11 +376,14 @@ impl FileReview {
         };
         self.from = kept.from;
         self.now = before.clone();
-        // Later changes are attributed to other programs, such as another editor.
         self.agent_wrote(known);
+        if let Some(alone) = kept.alone {
+            self.ledger.was_alone(alone);
+        }
         for offer in kept.offers {
             self.offer(offer.into());
         }
+        // Later changes are attributed to other programs, such as another editor.
         if *self.ledger.current() != text {
             self.others_wrote(text);
             self.may_be_committed = true;
@@ -418,6 +421,7 @@ impl FileReview {
             accepted: (!is_told && !base.is_empty()).then(|| base.clone()),
             base: self.origin.with_text(base),
             current: Some(ledger.current().clone()),
+            alone: Some(ledger.alone().clone()).filter(|alone| alone != ledger.current()),
             now,
             offers: ledger.offered().into_iter().map(KeptOffer::from).collect(),
             is_uncommitted: self.is_left_uncommitted(ledger.current()),
@@ -473,10 +477,14 @@ impl KeptReview {
             read(base);
         }
         let before = self.current.clone();
-        if let (Body::Text(now), Some(current)) = (&mut self.now.body, &mut self.current) {
-            now.text.clone_from(current);
-            read(now);
-            current.clone_from(&now.text);
+        if let Body::Text(now) = &mut self.now.body {
+            let format = now.format;
+            for text in [&mut self.alone, &mut self.current].into_iter().flatten() {
+                now.format = format;
+                now.text.clone_from(text);
+                read(now);
+                text.clone_from(&now.text);
+            }
         }
         self.current != before
     }

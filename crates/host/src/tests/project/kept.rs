@@ -79,6 +79,7 @@ impl Work {
                 stamp: None,
             },
             current: None,
+            alone: None,
             now: FileState {
                 mode: Some(0o644),
                 ..FileState::of_text(Text::default(), Format::default())
@@ -367,6 +368,7 @@ fn what_a_cut_turn_changed_after_the_last_report_is_part_of_its_review() {
     one.file("a", "one\n2\n3\n");
     one.keep(&[KeptReview {
         current: Some(Text::from_text("one\n2\n3\n")),
+        alone: Some(Text::from_text("1\n3\n")),
         now: one.state_now("a"),
         offers: vec![offer(1..2), offer(3..3)],
         ..one.review("a", one.text("1\n2\n3\n").body)
@@ -376,6 +378,8 @@ fn what_a_cut_turn_changed_after_the_last_report_is_part_of_its_review() {
     let kept = two.reviews();
     let now = kept[0].current.as_ref().map(Text::to_string);
     assert_eq!(now.as_deref(), Some("zero\none\n2\nthree\nfour\n"));
+    let alone = kept[0].alone.as_ref().map(Text::to_string);
+    assert_eq!(alone.as_deref(), Some("zero\n1\nthree\nfour\n"));
     assert_eq!(kept[0].offers, [offer(2..3), offer(5..5)]);
 }
 
@@ -564,6 +568,7 @@ fn old_projects_are_pruned_but_needed_contents_stay() {
         accepted: None,
         base: changes[0].before.clone(),
         current: Some(Text::from_text("of the same review")),
+        alone: None,
         now: changes[0].after.clone(),
         offers: Vec::new(),
         is_uncommitted: false,
