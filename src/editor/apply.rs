@@ -136,6 +136,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
             tick,
             edits,
             save,
+            hard_links,
             roots,
         } => {
             let edit = Edit {
@@ -144,6 +145,7 @@ pub fn effect(effect: EditorEffect) -> mlua::Result<()> {
                 tick,
                 edits,
                 save,
+                hard_links,
                 roots,
             };
             edit::run(edit)

@@ -42,6 +42,7 @@ mod recall;
 mod review;
 mod reviewkeys;
 mod reviewlist;
+mod saving;
 mod spans;
 mod state;
 mod status;

@@ -26,7 +26,7 @@ use super::quiescence::Quiescence;
 use super::refusal::Refusal;
 use super::write::write;
 use acp_core::event::Event;
-use acp_core::spine::effect::MayReplace;
+use acp_core::spine::effect::{HardLinks, MayReplace};
 use acp_core::spine::event::{DiskFile, DiskText, ReadError, Stamp, WriteError};
 use acp_core::spine::pending::{Token, reply};
 use acp_core::spine::project::FileState;
@@ -45,6 +45,7 @@ pub(super) enum Operation {
         token: Token<reply::DiskWritten>,
         roots: Vec<PathBuf>,
         over: Option<Stamp>,
+        hard_links: HardLinks,
         text: Text,
         format: Format,
     },
@@ -58,6 +59,7 @@ pub(super) enum Operation {
         roots: Vec<PathBuf>,
         state: FileState,
         over: MayReplace,
+        hard_links: HardLinks,
     },
     Move {
         token: Token<reply::DiskWritten>,
@@ -178,10 +180,11 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
             token,
             roots,
             over,
+            hard_links,
             text,
             format,
         } => {
-            let work = move || write(&file, &roots, over, &text, format);
+            let work = move || write(&file, &roots, over, hard_links, &text, format);
             let result = shared.blocking(kit, "writing a file", work).await;
             if let Some(Ok(Some(stamp))) = result {
                 kit.writers.note_own_write(stamp);
@@ -213,13 +216,15 @@ async fn carry_out(operation: Operation, path: &Path, shared: &Arc<Shared>, kit:
             roots,
             state,
             over,
+            hard_links,
         } => {
             let work = move || -> Result<_, WriteError> {
                 let held = match state.is_missing() {
                     true => Held::find(&file, &roots),
                     false => Held::make(&file, &roots),
                 };
-                let restore = |file: &Path| project::restore(file, &state, over, &here.store);
+                let restore =
+                    |file: &Path| project::restore(file, &state, over, hard_links, &here.store);
                 on_held(held, &file, "restored", restore)?;
                 Ok(acp_edge::paths::stamp(&file))
             };

@@ -257,6 +257,7 @@ impl Host {
                 path,
                 roots,
                 over,
+                hard_links,
                 text,
                 format,
             } => {
@@ -264,6 +265,7 @@ impl Host {
                     token,
                     roots,
                     over,
+                    hard_links,
                     text,
                     format,
                 };
@@ -304,6 +306,7 @@ impl Host {
                 roots,
                 state,
                 over,
+                hard_links,
             } => self.file(
                 path,
                 Operation::Restore {
@@ -311,6 +314,7 @@ impl Host {
                     roots,
                     state,
                     over,
+                    hard_links,
                 },
             ),
             HostEffect::MoveDisk {

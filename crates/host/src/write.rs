@@ -7,9 +7,9 @@
 //! old file. Symbolic links are followed: the target is replaced, the links stay. Mode, owner and
 //! extended attributes (access lists among them) are kept as far as the system allows.
 //!
-//! A file with several names (hard links), or one that cannot be renamed over (a mount point), is
-//! overwritten in place, like `'backupcopy'` `auto`, so that all its names keep the same content.
-//! The old content stays beside it on disk until the new one is written.
+//! A file that keeps its hard links, or one that cannot be renamed over (a mount point), is
+//! overwritten in place, like `'backupcopy'` `auto`. The old content stays beside it on disk until
+//! the new one is written.
 //!
 //! Invariant: an error leaves the file as it was, and no temporary file behind.
 
@@ -25,6 +25,7 @@ use rustix::fs::{Access, Gid, Mode, OFlags, Uid, XattrFlags};
 
 use super::held::Held;
 use super::refusal::Refusal;
+use acp_core::spine::effect::HardLinks;
 use acp_core::spine::event::{Stamp, WriteError};
 use acp_core::text::Text;
 use acp_core::text::format::{Encoding, Format};
@@ -137,6 +138,7 @@ pub(super) fn write(
     path: &Path,
     roots: &[PathBuf],
     over: Option<Stamp>,
+    hard_links: HardLinks,
     text: &Text,
     format: Format,
 ) -> Result<Option<Stamp>, WriteError> {
@@ -159,7 +161,7 @@ pub(super) fn write(
     let file = held.file();
     let is_still = || Ok(own_stamp(&file)? == over);
     let written = is_still().and_then(|is_still_there| match is_still_there {
-        true => write_bytes(&file, &bytes, &is_still),
+        true => write_bytes(&file, &bytes, hard_links, &is_still),
         false => Ok(None),
     });
     let error = match written {
@@ -198,13 +200,14 @@ pub(super) fn encode(text: &Text, format: Format) -> Result<Vec<u8>, Refusal> {
 fn write_bytes(
     target: &Path,
     bytes: &[u8],
+    hard_links: HardLinks,
     is_still: IsStill<'_>,
 ) -> Result<Option<Stamp>, Refusal> {
     match fs::symlink_metadata(target) {
         Ok(meta) => {
             Refusal::check(&meta)?;
             check_writable(target, &meta)?;
-            replace(target, &meta, bytes, is_still)
+            replace(target, &meta, bytes, hard_links, is_still)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create(target, bytes, 0o666, is_still)
@@ -264,9 +267,10 @@ pub(super) fn replace(
     target: &Path,
     meta: &Metadata,
     bytes: &[u8],
+    hard_links: HardLinks,
     is_still: IsStill<'_>,
 ) -> Result<Option<Stamp>, Refusal> {
-    if meta.nlink() > 1 {
+    if meta.nlink() > 1 && hard_links == HardLinks::Keep {
         return overwrite(target, bytes, is_still);
     }
     let folder = folder(target);
@@ -421,7 +425,8 @@ mod tests {
             fs::write(&path, "another's")?;
             Ok(own_stamp(&path)? == over)
         };
-        let written = write_bytes(&path, b"ours", &is_still).expect("it can be written");
+        let written =
+            write_bytes(&path, b"ours", HardLinks::Keep, &is_still).expect("it can be written");
         assert_eq!(written, None);
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "another's");
         let files = fs::read_dir(folder.path()).expect("a folder").count();
@@ -440,7 +445,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a");
         for content in [&b"one"[..], b"two and more"] {
-            let written = write_bytes(&path, content, &|| Ok(true)).expect("it can be written");
+            let written = write_bytes(&path, content, HardLinks::Keep, &|| Ok(true))
+                .expect("it can be written");
             assert_eq!(written, own_stamp(&path).expect("a stamp"));
         }
     }

@@ -1,4 +1,4 @@
-//! Symbolic links: buffers that have one as their name, and agents that make, change or replace one.
+//! Links: buffers that have a symbolic link as their name, and agents that make, change or replace links.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -275,4 +275,49 @@ fn an_agents_write_through_a_link_leaves_unsaved_lines_of_its_former_file() {
     save(&nvim, "write");
     wait_file(&nvim, "one.txt", "one\nmine\n");
     nvim.quit();
+}
+
+#[test]
+fn a_rejected_hard_link_leaves_the_other_names() {
+    for is_open in [false, true] {
+        let project = Project::new()
+            .file("one.txt", "one\n")
+            .file("two.txt", "two\n");
+        let door = Door::of(project, "", "ln -f one.txt two.txt; ln one.txt three.txt");
+        let nvim = &door.nvim;
+        if is_open {
+            nvim.cmd("edit two.txt");
+        }
+        turn(nvim);
+        wait_files(nvim, 2);
+        nvim.cmd("Acp reject all");
+        wait_file(nvim, "two.txt", "two\n");
+        wait_files(nvim, 0);
+        check_bytes(nvim, "one.txt", "one\n");
+        assert!(!nvim.project.path("three.txt").exists());
+        if is_open {
+            wait_lines(nvim, &["two"]);
+            check_silent(nvim);
+        }
+        door.nvim.quit();
+    }
+}
+
+#[test]
+fn the_users_lines_in_a_rejected_hard_link_become_a_file_of_their_own() {
+    for name in ["a.txt", "b.txt"] {
+        let door = Door::of(Project::new(), "one\ntwo\n", "ln a.txt b.txt");
+        let nvim = &door.nvim;
+        turn(nvim);
+        wait_hunks(nvim, json!([[0, [], ["one", "two"], "pending"]]));
+        nvim.cmd(&format!("edit {name}"));
+        nvim.keys("ggomine<Esc>");
+        save(nvim, "write");
+        check_bytes(nvim, "b.txt", "one\nmine\ntwo\n");
+        nvim.cmd("Acp reject all");
+        wait_file(nvim, "b.txt", "mine\n");
+        wait_files(nvim, 0);
+        check_bytes(nvim, "a.txt", "one\nmine\ntwo\n");
+        door.nvim.quit();
+    }
 }

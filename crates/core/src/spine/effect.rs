@@ -43,6 +43,15 @@ pub enum MayReplace {
     Only(Option<Stamp>),
 }
 
+/// What a write of a file with several names (hard links) does to the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HardLinks {
+    /// All names have the same content.
+    Keep,
+    /// The others keep the old one.
+    Break,
+}
+
 /// An action of the host.
 #[derive(Debug)]
 pub enum HostEffect {
@@ -67,6 +76,7 @@ pub enum HostEffect {
         path: PathBuf,
         roots: Vec<PathBuf>,
         over: Option<Stamp>,
+        hard_links: HardLinks,
         text: Text,
         format: Format,
     },
@@ -127,6 +137,7 @@ pub enum HostEffect {
         roots: Vec<PathBuf>,
         state: FileState,
         over: MayReplace,
+        hard_links: HardLinks,
     },
     /// Moves a file to a path that must not exist; answered by `DiskWritten`.
     MoveDisk {
@@ -206,6 +217,8 @@ pub enum EditorEffect {
         /// Disjoint, sorted, in rows of the text at `tick`.
         edits: Vec<LineEdit>,
         save: Save,
+        /// What a save changes.
+        hard_links: HardLinks,
         /// A save follows no link that leads out of these folders.
         roots: Vec<PathBuf>,
     },

@@ -19,7 +19,7 @@ use super::store::Store;
 use crate::disk::delete;
 use crate::refusal::Refusal;
 use crate::write;
-use acp_core::spine::effect::MayReplace;
+use acp_core::spine::effect::{HardLinks, MayReplace};
 use acp_core::spine::event::WriteError;
 use acp_core::spine::project::{Blob, Body, FileState};
 use acp_edge::paths::is_missing;
@@ -44,6 +44,7 @@ pub(crate) fn restore(
     path: &Path,
     state: &FileState,
     over: MayReplace,
+    hard_links: HardLinks,
     store: &Store,
 ) -> Result<(), WriteError> {
     let words = |refusal: Refusal| refusal.words(path, "restored");
@@ -66,7 +67,7 @@ pub(crate) fn restore(
         } => Some(kept(path, *blob, store)?),
         Body::Text(text) => Some(write::encode(&text.text, text.format).map_err(words)?),
     };
-    match content(path, bytes.as_deref(), state.mode, over).map_err(words)? {
+    match content(path, bytes.as_deref(), state.mode, over, hard_links).map_err(words)? {
         true => Ok(()),
         false => Err(WriteError::Stale),
     }
@@ -157,6 +158,7 @@ fn content(
     bytes: Option<&[u8]>,
     mode: Option<u32>,
     over: MayReplace,
+    hard_links: HardLinks,
 ) -> Result<bool, Refusal> {
     let is_still = || is_over(path, over);
     let here = here(path)?;
@@ -167,9 +169,11 @@ fn content(
             if mode.is_none_or(|mode| mode & 0o200 == 0) {
                 write::check_writable(path, &meta)?;
             }
+            // The other names keep their mode, too.
+            let is_shared = hard_links == HardLinks::Break && meta.nlink() > 1;
             let same = || fs::read(path).is_ok_and(|there| there == bytes);
-            if (meta.len() != bytes.len() as u64 || !same())
-                && write::replace(path, &meta, bytes, &is_still)?.is_none()
+            if (is_shared || meta.len() != bytes.len() as u64 || !same())
+                && write::replace(path, &meta, bytes, hard_links, &is_still)?.is_none()
             {
                 return Ok(false);
             }

@@ -439,9 +439,15 @@ pub(super) fn needs(path: &Path) -> io::Result<Vec<Blob>> {
     let stored = decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
     let blobs = |record: Record| {
         let now = blob_of(&record.review.now);
-        [record.blob, record.accepted, record.current, record.alone, now]
-            .into_iter()
-            .flatten()
+        [
+            record.blob,
+            record.accepted,
+            record.current,
+            record.alone,
+            now,
+        ]
+        .into_iter()
+        .flatten()
     };
     let blobs = stored.records.into_iter().flat_map(blobs);
     Ok(blobs.collect())

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
-use acp_core::spine::effect::MayReplace;
+use acp_core::spine::effect::{HardLinks, MayReplace};
 use acp_core::spine::event::{DiskText, WriteError};
 use acp_core::spine::project::FileState;
 use acp_core::text::Text;
@@ -38,6 +38,7 @@ impl Run {
             token: WRITTEN,
             path: self.path(name),
             over: acp_edge::paths::stamp(&self.path(name)),
+            hard_links: HardLinks::Keep,
             text: Text::from_text(text),
             format,
         });
@@ -244,6 +245,7 @@ fn a_deletion_and_a_restore_leave_another_file_than_they_may_replace() {
             roots: vec!["/".into()],
             state: FileState::of_text(Text::from_text("old\n"), Format::default()),
             over,
+            hard_links: HardLinks::Keep,
         });
         run.written()
     };
@@ -279,6 +281,7 @@ fn a_link_to_a_file_to_come_must_stay_within_the_folders() {
         token: WRITTEN,
         path: run.path("dangling"),
         over: None,
+        hard_links: HardLinks::Keep,
         text: Text::from_text("created"),
         format: Format::default(),
     });
@@ -322,6 +325,43 @@ fn all_names_of_a_file_keep_the_same_content() {
     assert_eq!(read(&run.path("other")), "new\n");
     assert_eq!(run.mode("file"), 0o640);
     assert_eq!(run.names(), ["file", "other"]);
+}
+
+#[test]
+fn the_other_names_of_a_replaced_file_keep_it() {
+    let run = Run::new();
+    let names = ["a", "b", "c"];
+    run.file("a", b"another\n", 0o640);
+    for name in &names[1..] {
+        fs::hard_link(run.path("a"), run.path(name)).expect("a link");
+    }
+    run.host.run(HostEffect::WriteDisk {
+        token: WRITTEN,
+        path: run.path("b"),
+        roots: vec!["/".into()],
+        over: acp_edge::paths::stamp(&run.path("b")),
+        hard_links: HardLinks::Break,
+        text: Text::from_text("old\n"),
+        format: Format::default(),
+    });
+    assert_eq!(run.written(), Ok(()));
+    // The same content, in another mode.
+    run.host.run(HostEffect::Restore {
+        token: WRITTEN,
+        path: run.path("c"),
+        roots: vec!["/".into()],
+        state: FileState {
+            mode: Some(0o600),
+            ..FileState::of_text(Text::from_text("another\n"), Format::default())
+        },
+        over: MayReplace::Anything,
+        hard_links: HardLinks::Break,
+    });
+    assert_eq!(run.written(), Ok(()));
+    let there = names.map(|name| (read(&run.path(name)), run.mode(name)));
+    let want = [("another\n", 0o640), ("old\n", 0o640), ("another\n", 0o600)];
+    assert_eq!(there, want.map(|(text, mode)| (text.to_owned(), mode)));
+    assert_eq!(run.names(), names);
 }
 
 #[test]
@@ -397,6 +437,7 @@ fn operations_on_a_path_keep_their_order() {
             token: Token::new(n),
             path: path.clone(),
             over: None,
+            hard_links: HardLinks::Keep,
             text: Text::from_lines([n.to_string()]),
             format: Format::default(),
         });
@@ -464,6 +505,7 @@ fn a_file_changed_by_another_program_is_not_overwritten() {
             token: WRITTEN,
             path: run.path("file"),
             over,
+            hard_links: HardLinks::Keep,
             text: Text::from_text("ours\n"),
             format: Format::default(),
         });
@@ -491,6 +533,7 @@ fn pending_writes_are_finished_at_shutdown() {
             token: WRITTEN,
             path: path.clone(),
             over: None,
+            hard_links: HardLinks::Keep,
             text: Text::from_lines([n.to_string()]),
             format: Format::default(),
         });
@@ -580,6 +623,7 @@ fn many_files_are_written_with_few_descriptors() {
             path: run.path(&format!("{n}/f")),
             roots: vec!["/".into()],
             over: None,
+            hard_links: HardLinks::Keep,
             text: Text::from_text("text\n"),
             format: Format::default(),
         });

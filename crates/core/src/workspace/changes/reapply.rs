@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::TakeIn;
 use crate::spine::cx::{Effects, notify};
-use crate::spine::effect::{HostEffect, Level};
+use crate::spine::effect::{HardLinks, HostEffect, Level};
 use crate::spine::event::{DiskFile, Overwritten, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::project::{FileChange, FileState};
@@ -246,6 +246,7 @@ impl Workspace {
                 path: op.path,
                 roots: self.all_roots(),
                 over: reapply.under.stamp,
+                hard_links: HardLinks::Keep,
                 text,
                 format: reapply.under.format,
             });

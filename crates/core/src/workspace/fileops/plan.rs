@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::spine::effect::{EditorEffect, HostEffect, MayReplace, Save};
+use crate::spine::effect::{EditorEffect, HardLinks, HostEffect, MayReplace, Save};
 use crate::spine::event::{DiskFile, EditDone, Stamp};
 use crate::spine::ids::{BufId, SessionKey};
 use crate::spine::pending::Token;
@@ -221,13 +221,19 @@ impl BufferEdit {
         }
     }
 
-    pub(super) fn into_effect(self, token: Token<Edited>, roots: Vec<PathBuf>) -> EditorEffect {
+    pub(super) fn into_effect(
+        self,
+        token: Token<Edited>,
+        roots: Vec<PathBuf>,
+        hard_links: HardLinks,
+    ) -> EditorEffect {
         EditorEffect::Edit {
             token,
             buf: self.buf,
             tick: self.tick,
             edits: self.edits,
             save: self.save,
+            hard_links,
             roots,
         }
     }
@@ -240,6 +246,7 @@ impl Change {
         path: PathBuf,
         roots: Vec<PathBuf>,
         may_replace: MayReplace,
+        hard_links: HardLinks,
     ) -> HostEffect {
         match self {
             Change::Write { over, text, format } => HostEffect::WriteDisk {
@@ -247,6 +254,7 @@ impl Change {
                 path,
                 roots,
                 over,
+                hard_links,
                 text,
                 format,
             },
@@ -262,6 +270,7 @@ impl Change {
                 roots,
                 state,
                 over: may_replace,
+                hard_links,
             },
             Change::Move(to) => HostEffect::MoveDisk {
                 token,

@@ -11,7 +11,7 @@ use super::plan::{Change, FileNow, Landing, Next, Opens, Outcome, Plan};
 use super::{Author, MAX_TRIES, failure};
 use crate::spine::asker::{Asker, was_cancelled};
 use crate::spine::cx::Effects;
-use crate::spine::effect::{HostEffect, MayReplace};
+use crate::spine::effect::{HardLinks, HostEffect, MayReplace};
 use crate::spine::event::{DiskFile, EditDone, EditError, ReadError, Stamp, WriteError};
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::Edited;
@@ -137,14 +137,16 @@ impl Workspace {
                 self.open_review(opens);
                 let token = self.jobs.edits.add(lane);
                 let roots = self.roots_of(&op.intent);
-                fx.push(edit.into_effect(token, roots));
+                let hard_links = self.hard_links_of(&op);
+                fx.push(edit.into_effect(token, roots, hard_links));
                 self.fileops.waits(lane, op, Some(landing), Some(author));
             }
             Plan::Disk(change, landing) => {
                 let token = self.jobs.writes.add(lane);
                 let roots = self.roots_of(&op.intent);
                 let path = self.place_of(&op.path, &change);
-                fx.push(change.into_effect(token, path, roots, may_replace));
+                let hard_links = self.hard_links_of(&op);
+                fx.push(change.into_effect(token, path, roots, may_replace, hard_links));
                 self.fileops.waits(lane, op, Some(landing), None);
             }
             Plan::Again => self.replan(lane, op, None, fx),
@@ -162,6 +164,18 @@ impl Workspace {
         match intent {
             Intent::Write(write) => self.roots_of_session(write.session),
             _ => self.all_roots(),
+        }
+    }
+
+    /// Returns what an operation does to a file's hard links: what the agent has created, or put in a
+    /// file's place, may be another file of the user's.
+    fn hard_links_of(&self, op: &Operation) -> HardLinks {
+        let review = self.reviews.get(&op.path);
+        let is_replaced = review.is_some_and(FileReview::is_replaced);
+        match &op.intent {
+            Intent::Write(_) => HardLinks::Keep,
+            _ if is_replaced => HardLinks::Break,
+            _ => HardLinks::Keep,
         }
     }
 

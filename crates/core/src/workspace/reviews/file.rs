@@ -118,6 +118,15 @@ impl FileReview {
         self.ledger.begin();
     }
 
+    /// Returns whether the file is another one than the accepted one was, not only another content.
+    pub fn is_replaced(&self) -> bool {
+        let inode = |state: &FileState| state.stamp.map(|stamp| stamp.inode);
+        match inode(&self.origin).zip(inode(&self.now)) {
+            Some((before, now)) => before != now,
+            None => self.origin.is_missing(),
+        }
+    }
+
     /// Replaces the whole text with the agent's version (see [`Review::agent_wrote`]).
     pub fn agent_wrote(&mut self, text: Text) {
         self.turns_wrote(&text, true);

@@ -174,6 +174,7 @@ fn with_an_unwritable_store_changes_are_reported_in_full() {
     let change = changes.into_iter().last().expect("two changes");
     work.run.host.run(HostEffect::Restore {
         over: MayReplace::Anything,
+        hard_links: HardLinks::Keep,
         roots: vec!["/".into()],
         token: Token::new(1),
         path: change.path,

@@ -16,7 +16,7 @@ use acp_core::event::ProjectEvent;
 use std::fs;
 
 use super::*;
-use acp_core::spine::effect::{MayReplace, Turns};
+use acp_core::spine::effect::{HardLinks, MayReplace, Turns};
 use acp_core::spine::event::DiskText;
 use acp_core::spine::project::{Body, Checkpoint, FileChange, FileState};
 use acp_core::text::format::Format;

@@ -13,6 +13,7 @@ impl Work {
         let path = self.path(name);
         self.run.host.run(HostEffect::Restore {
             over: MayReplace::Anything,
+            hard_links: HardLinks::Keep,
             roots: vec!["/".into()],
             token: TOKEN,
             path,

@@ -67,6 +67,7 @@ fn a_repository_keeps_every_byte_and_timestamp() {
     assert_eq!(changes.len(), 1);
     work.run.host.run(HostEffect::Restore {
         over: MayReplace::Anything,
+        hard_links: HardLinks::Keep,
         roots: vec!["/".into()],
         token: Token::new(12),
         path: work.path("a"),
