@@ -377,6 +377,43 @@ fn unsaved_lines_are_not_those_of_the_file_that_a_link_leads_to_by_now() {
 }
 
 #[test]
+fn unsaved_lines_in_the_place_of_the_agents_stay_after_their_link_was_changed() {
+    for is_slow in [false, true] {
+        let mut w = begun(Open::Before(L));
+        let before = files(&w.disk);
+        let buf = w.buf(L);
+        let mine = LineEdit {
+            start: 1,
+            removed: 1,
+            lines: vec!["mine".to_owned()],
+        };
+        w.edits(|editor, _, out| editor.types(buf, mine, out));
+        turn(&mut w, DEEDS[6], Open::Never);
+        for _ in 0..2 {
+            if is_slow {
+                // The link is restored, and its buffer attached, before the file is.
+                w.holds(Part::Disk);
+            }
+            w.happens(reject());
+            while let Some(event) = w.disk.work(Path::new(L)) {
+                w.happens(event);
+            }
+            w.goes_on();
+            let is_restored = files(&w.disk) == before;
+            // What the agent wrote is then offered beside the line, which only the user saves.
+            assert!(is_restored || is_slow, "{:?}", w.log);
+            let buffer = &w.editor.buffers[&buf];
+            let there = (buffer.text.to_string(), buffer.modified);
+            assert_eq!(there, ("a\nmine\n".to_owned(), true), "{is_slow}");
+        }
+        check_settled(&w);
+        w.edits(|editor, disk, out| editor.saves(buf, disk, out));
+        assert_eq!(w.disk.get(A).as_deref(), Some("a\nmine\n"));
+        check_settled(&w);
+    }
+}
+
+#[test]
 fn lines_that_the_user_adds_through_a_link_stay() {
     for open in OPEN {
         for (number, deed) in DEEDS.into_iter().enumerate() {

@@ -171,8 +171,8 @@ pub struct Documents {
     /// The buffers that have a link as their name.
     by_link: HashMap<PathBuf, BufId>,
     loading: BTreeMap<BufId, Loading>,
-    /// The names of buffers that have the text of another file than their names lead to.
-    relinked: BTreeMap<BufId, PathBuf>,
+    /// The buffers that have the text of another file than their names lead to, as they were let go.
+    relinked: BTreeMap<BufId, Document>,
 }
 
 /// A buffer whose text arrives in slices, and the lines received so far.
@@ -201,7 +201,8 @@ impl Documents {
         all.any(|loading| loading.name == path || loading.path == path)
     }
 
-    /// Adds a buffer; `text` begins at `row`, the lines above have been loaded.
+    /// Adds a buffer; `text` begins at `row`, the lines above have been loaded. Returns it as it was
+    /// let go, if it has unsaved lines and leads to the same file again.
     pub fn attach(
         &mut self,
         buf: BufId,
@@ -210,7 +211,7 @@ impl Documents {
         (row, text): (usize, Text),
         state: BufState,
         stamp: Option<Stamp>,
-    ) {
+    ) -> Option<Document> {
         let above = self.loading.remove(&buf).filter(|_| row > 0);
         let text = match above {
             Some(mut above) => {
@@ -234,7 +235,9 @@ impl Documents {
             beside: None,
             state,
         };
-        document.saved = match self.by_buf.get(&buf) {
+        let gone = self.relinked.remove(&buf);
+        let gone = gone.filter(|gone| state.modified && gone.path == document.path);
+        document.saved = match self.by_buf.get(&buf).or(gone.as_ref()) {
             // The buffer was never read or written under this name.
             Some(known) if known.name != document.name && !document.is_moved_from(known) => None,
             // Nor was it read again.
@@ -243,6 +246,7 @@ impl Documents {
             _ => Some(document.text.clone()),
         };
         self.put(buf, document);
+        gone
     }
 
     pub fn detach(&mut self, buf: BufId) -> Option<Document> {
@@ -385,7 +389,7 @@ impl Documents {
         let open = self.by_buf.iter();
         let open = open.filter(|(_, open)| is_left(&open.name, Some(&open.path)));
         let gone = self.relinked.iter();
-        let gone = gone.filter(|(_, name)| is_left(name, None));
+        let gone = gone.filter(|(_, gone)| is_left(&gone.name, None));
         let gone = gone.map(|(buf, _)| *buf);
         open.map(|(buf, _)| *buf).chain(gone).collect()
     }
@@ -394,9 +398,8 @@ impl Documents {
     pub fn let_go(&mut self, buf: BufId) -> Option<Document> {
         let earlier = self.relinked.remove(&buf);
         let document = self.detach(buf);
-        let name = document.as_ref().map(|document| document.name.clone());
-        let name = name.or(earlier);
-        self.relinked.extend(name.map(|name| (buf, name)));
+        let gone = document.clone().or(earlier);
+        self.relinked.extend(gone.map(|gone| (buf, gone)));
         document
     }
 

@@ -40,12 +40,18 @@ impl Workspace {
         fx: &mut Effects,
     ) {
         let before = self.documents.get(buf).cloned();
-        self.documents.attach(buf, name, path, text, state, stamp);
-        self.follow_attached(buf, before, fx);
+        let gone = self.documents.attach(buf, name, path, text, state, stamp);
+        self.follow_attached(buf, before, gone, fx);
         self.run_lanes(fx);
     }
 
-    fn follow_attached(&mut self, buf: BufId, before: Option<Document>, fx: &mut Effects) {
+    fn follow_attached(
+        &mut self,
+        buf: BufId,
+        before: Option<Document>,
+        gone: Option<Document>,
+        fx: &mut Effects,
+    ) {
         let Some(document) = self.documents.get(buf) else {
             return;
         };
@@ -90,16 +96,20 @@ impl Workspace {
             let is_other = now.is_text() && now.text().as_ref() != Some(&text);
             is_other && is_read && stamp.is_some() && is_later(now.stamp, stamp)
         });
-        let change = newer.map(|after| FileChange {
+        let newer = newer.map(|after| (state.clone(), after));
+        let missed = gone.and_then(|gone| self.missed(gone));
+        let unsaved_over = missed.as_ref().and_then(|(before, _)| before.text());
+        let change = newer.or(missed).map(|(before, after)| FileChange {
             path: path.clone(),
             from: None,
-            before: state.clone(),
+            before,
             after,
         });
         let is_agents = is_read && by.is_some() && self.note_read(&path, state, how);
         // Loaded after an agent's write, before the report of that.
         let is_written = self.fileops.text_before(&path, &text).is_some();
-        if let Some(saved) = was_saved.filter(|_| is_read && !is_written) {
+        let was_saved = was_saved.filter(|_| is_read && !is_written);
+        if let Some(saved) = was_saved.or(unsaved_over) {
             // Unsaved lines go first; the rest has changed on disk.
             self.buffer_has(&path, saved, by.is_some());
         }
@@ -129,6 +139,17 @@ impl Workspace {
             let token = self.jobs.reads.add(ReadJob::Saved(buf));
             fx.push(HostEffect::ReadDisk { token, path });
         }
+    }
+
+    /// Returns the change of a file since its buffer was let go: the unsaved lines are not from the
+    /// version that is there now.
+    fn missed(&self, gone: Document) -> Option<(FileState, FileState)> {
+        let review = self.reviews.get(&gone.path)?;
+        let now = review.now.with_text(review.ledger.current());
+        let saved = FileState::of_text(gone.saved?, gone.state.format);
+        let stamp = gone.stamp;
+        let is_other = now.body != saved.body;
+        is_other.then_some((FileState { stamp, ..saved }, now))
     }
 
     /// Gives the review of a file that the user has moved, with its buffer, the new path; `false` if a
