@@ -3,7 +3,7 @@
 use super::*;
 use crate::spine::project::{Body, Whole};
 use crate::text::Text;
-use crate::text::diff::Conflict;
+use crate::text::diff::{Conflict, diff};
 use crate::workspace::reviews::CHANGED;
 
 /// The state of a file that a reject brings back.
@@ -22,8 +22,27 @@ fn without_blank(text: &Text) -> Text {
     }
 }
 
-/// The accepted and the present text of a file, and its changes as a whole.
-type Pending = (Option<(Text, Text)>, Vec<Conflict>, Vec<Whole>);
+/// The accepted and the present text of a file, and that of the agent alone.
+#[derive(Debug, PartialEq, Eq)]
+struct Texts {
+    base: Text,
+    now: Text,
+    alone: Text,
+}
+
+impl Texts {
+    /// Returns the present lines that are not the agent's.
+    fn others_lines(&self) -> Text {
+        let others = diff(&self.now, &self.alone);
+        let others = others
+            .iter()
+            .flat_map(|edit| self.now.lines(edit.start..edit.start + edit.removed));
+        Text::from_lines(others)
+    }
+}
+
+/// The texts of a file, its conflicts, and its changes as a whole.
+type Pending = (Option<Texts>, Vec<Conflict>, Vec<Whole>);
 
 /// Returns what is pending in each file if Neovim ends now: its unsaved lines end with it. What a
 /// buffer has shown of bytes, or has kept beside a link, is not stored.
@@ -33,7 +52,11 @@ fn pending(w: &World) -> BTreeMap<PathBuf, Pending> {
         let saved = saved.and_then(|(_, file)| file.saved.as_ref());
         let (ledger, whole) = (review.ledger.left(saved), review.whole());
         let is_pending = !ledger.hunks().is_empty() || !whole.is_empty();
-        let texts = (ledger.base().clone(), ledger.current().clone());
+        let texts = Texts {
+            base: ledger.base().clone(),
+            now: ledger.current().clone(),
+            alone: ledger.alone().clone(),
+        };
         let mut states = [&review.origin, &review.now].into_iter();
         let is_text = !states.any(|state| matches!(state.body, Body::Bytes { .. } | Body::Link(_)));
         let pending = (is_text.then_some(texts), ledger.offered(), whole);
@@ -330,8 +353,12 @@ impl Story {
             if !review.ledger.offered().is_empty() || is_mixed {
                 continue;
             }
-            if let Some((base, _)) = texts {
-                assert_eq!(text, base, "{path:?} in the next Neovim");
+            if let Some(texts) = texts {
+                let want = match origin.is_missing() && texts.base.is_empty() {
+                    true => texts.others_lines(),
+                    false => texts.base,
+                };
+                assert_eq!(text, want, "{path:?} in the next Neovim");
             }
             let is_restored = there.is_some_and(|there| there.is_like(origin));
             assert!(
