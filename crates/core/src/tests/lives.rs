@@ -1408,6 +1408,93 @@ fn the_same_bytes_written_again_are_the_agents_in_the_next_neovim() {
     ]);
 }
 
+#[test]
+fn a_line_typed_over_the_agents_before_the_report_stays_when_the_turn_is_rejected() {
+    check(&[
+        Step::Foreign(0, 6),
+        call_begins(),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 8, 2, 1),
+        Step::Look,
+        Step::Type(0, 2, 0, 0),
+        Step::Tell,
+        Step::User("reject turn"),
+    ]);
+}
+
+#[test]
+fn an_agents_line_that_was_read_before_its_report_is_listed_beside_the_next() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Shell(0, vec![(0, 1, 1)]),
+        Step::Write(0, vec![]),
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 0),
+        Step::Buffer(0, "wipe"),
+    ]);
+}
+
+#[test]
+fn a_mode_that_is_told_after_a_save_is_restored() {
+    check(&[
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Tool("announce", 0),
+        Step::Whole(0, "mode"),
+        Step::Buffer(0, "open"),
+        Step::Shell(0, vec![(1, 0, 1)]),
+        Step::Write(0, vec![]),
+        Step::Buffer(0, "wipe"),
+        Step::User("reject turn"),
+        Step::User("prompt"),
+    ]);
+}
+
+#[test]
+fn the_line_ends_of_a_file_of_one_line_are_as_they_were() {
+    check(&[
+        Step::Buffer(1, "open"),
+        Step::Write(1, vec![(0, 1, 0), (0, 1, 0)]),
+        Step::Editor(2),
+        Step::Buffer(1, "undo"),
+    ]);
+}
+
+#[test]
+fn bytes_that_the_user_has_removed_in_a_buffer_are_rejected_in_the_next_neovim() {
+    check(&[
+        call_begins(),
+        Step::Whole(0, "bytes"),
+        Step::Buffer(0, "open"),
+        Step::Type(0, 0, 1, 0),
+        Step::Shell(0, vec![]),
+    ]);
+}
+
+#[test]
+fn bytes_that_were_accepted_as_lines_are_restored_as_they_were() {
+    check(&[
+        call_begins(),
+        Step::Write(0, vec![]),
+        Step::Whole(0, "bytes"),
+        Step::Buffer(0, "open"),
+        Step::Shell(0, vec![]),
+        Step::User("accept turn"),
+    ]);
+}
+
+#[test]
+fn a_mode_that_is_set_right_after_a_restore_is_restored() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Whole(0, "delete"),
+        Step::Look,
+        Step::Tell,
+        Step::User("reject turn"),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Whole(0, "mode"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -30,7 +30,7 @@ use acp_core::spine::event::Stamp;
 use acp_core::spine::project::{Blob, Body, FileChange, FileState, KeptReview};
 use acp_core::text::diff::{diff, merge};
 use acp_core::text::format::Format;
-use acp_core::text::{LineEdit, Text, moved};
+use acp_core::text::{Text, moved};
 use acp_edge::panics::lock;
 use acp_edge::paths::is_exhausted;
 
@@ -334,14 +334,7 @@ impl Keeper {
         if let (Some(old), Some(new)) = (&review.current, change.after.text()) {
             let since = diff(old, &new);
             if let Some(alone) = &mut review.alone {
-                let changed = merge(old, alone, &new);
-                alone.apply_all(&changed.edits);
-                let agents = changed.conflicts.into_iter().map(|conflict| LineEdit {
-                    start: conflict.rows.start,
-                    removed: conflict.rows.len(),
-                    lines: conflict.theirs,
-                });
-                alone.apply_all(&agents.collect::<Vec<_>>());
+                *alone = merge(old, alone, &new).with_theirs(alone);
             }
             for offer in &mut review.offers {
                 let Range { start, end } = offer.rows;

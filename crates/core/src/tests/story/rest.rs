@@ -1,6 +1,7 @@
 //! The end of a random story: no line of the user is lost, and buffers, disk and ledgers agree.
 
 use super::*;
+use crate::spine::event::DiskText;
 use crate::spine::project::{Body, Whole};
 use crate::text::Text;
 use crate::text::diff::{Conflict, diff};
@@ -299,6 +300,14 @@ impl Story {
                 }
             }
             let there = there.unwrap_or_else(|| panic!("{path} is not restored"));
+            // A buffer showed bytes as lines, which were accepted.
+            let is_shown = |content: &DiskText| {
+                let bytes = content.format.encode(&content.text).ok();
+                content.text.has_nul() && bytes.as_ref() == self.w.disk.files.get(Path::new(path))
+            };
+            if matches!(&origin.body, Body::Text(content) if is_shown(content)) {
+                continue;
+            }
             assert!(there.is_like(origin), "{path}: {there:?} is not {origin:?}");
             if origin.is_text() {
                 assert_eq!(there.text().as_ref(), Some(text), "{path}");

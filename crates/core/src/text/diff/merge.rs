@@ -27,6 +27,21 @@ pub struct Conflict {
     pub base: Vec<String>,
 }
 
+impl Merge {
+    /// Returns the merged text of `ours`, with their lines in each conflict.
+    pub fn with_theirs(self, ours: &Text) -> Text {
+        let mut text = ours.clone();
+        text.apply_all(&self.edits);
+        let conflicts = self.conflicts.into_iter().map(|conflict| LineEdit {
+            start: conflict.rows.start,
+            removed: conflict.rows.len(),
+            lines: conflict.theirs,
+        });
+        text.apply_all(&conflicts.collect::<Vec<_>>());
+        text
+    }
+}
+
 /// Merges the changes from `base` to `theirs` into `ours`.
 ///
 /// - Lines that only one side changed are taken from that side.

@@ -173,7 +173,7 @@ impl Workspace {
         let review = self.reviews.get(&op.path);
         let is_replaced = review.is_some_and(FileReview::is_replaced);
         match &op.intent {
-            Intent::Write(_) => HardLinks::Keep,
+            Intent::Write(_) | Intent::Reapply(_) => HardLinks::Keep,
             _ if is_replaced => HardLinks::Break,
             _ => HardLinks::Keep,
         }

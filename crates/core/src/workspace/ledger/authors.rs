@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::history::{Cause, Mark};
+use super::history::{Cause, Mark, Version};
+use super::track::Track;
 use super::{Review, diff};
 use crate::text::diff::{Conflict, changes, merge, slid};
 use crate::text::{LineEdit, Text};
@@ -64,7 +65,9 @@ impl Review {
                 own
             }
         };
-        let before = &self.accepted_before(before, taken);
+        let accepted = self.accepted_before(before, taken);
+        self.remember_as_agents(before, &accepted, taken);
+        let before = &accepted;
         let back = merge(taken, &self.track.base, before);
         if back.conflicts.is_empty() || !self.hunks.is_empty() {
             let mut base = self.track.base.clone();
@@ -90,6 +93,29 @@ impl Review {
     pub fn was_alone(&mut self, alone: Text) {
         self.alone = Alone::new(alone);
         self.settle(Cause::Whole);
+    }
+
+    /// Remembers that a content, which is not the present one, is the agent's change of a text, of which
+    /// this much was accepted: the file may have it, or an undo brings it back.
+    fn remember_as_agents(&mut self, before: &Text, accepted: &Text, taken: &Text) {
+        if *taken == self.track.current {
+            return;
+        }
+        let mut track = Track::new(accepted.clone());
+        track.agent_all(&diff(accepted, taken));
+        let known = self.history.alone(before, Mark::of(before));
+        let alone = match known {
+            Some(known) => agents_text(&known.text, before, taken),
+            None => taken.clone(),
+        };
+        let state = Version {
+            track,
+            offers: Vec::new(),
+            alone: Alone::new(alone),
+            number: self.number,
+        };
+        let (mark, bytes) = (Mark::of(taken), taken.len_bytes());
+        self.history.remember(state, mark, Cause::Whole, bytes);
     }
 
     /// Returns what was accepted of a text that the agent has changed to the second one, which is the

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::turns::TurnReview;
 use super::whole::Away;
-use crate::spine::event::{DiskFile, DiskText, Stamp};
+use crate::spine::event::{DiskFile, DiskText, Stamp, is_later};
 use crate::spine::ids::{SessionKey, TurnKey};
 use crate::spine::project::{Committed, FileChange, FileState};
 use crate::spine::view::HunkView;
@@ -197,12 +197,13 @@ impl FileReview {
 
     /// Returns the mode this client has set, if the reported state is older.
     pub fn restored_mode(&mut self, told: &FileState) -> Option<u32> {
-        let stamp = self.restored?;
-        if told.stamp == Some(stamp) || told.mode == self.now.mode {
-            self.restored = None;
-            return None;
+        let restored = Some(self.restored?);
+        let is_older = told.stamp != restored && !is_later(told.stamp, restored);
+        if is_older && told.mode != self.now.mode {
+            return self.now.mode;
         }
-        self.now.mode
+        self.restored = None;
+        None
     }
 
     /// Records a change whose result is already recorded. Its report may be late, and older than
@@ -215,8 +216,9 @@ impl FileReview {
             self.origin.mode = before;
         }
         self.now = FileState {
+            mode: change.after.mode.or(self.now.mode),
             stamp: if is_newer { change.after.stamp } else { stamp },
-            ..change.after.clone()
+            ..self.as_known(change.after.clone())
         };
     }
 
@@ -236,7 +238,10 @@ impl FileReview {
     pub(super) fn has_state(&mut self, now: FileState) {
         let is_file = !now.is_missing() && now.link().is_none();
         let mode = now.mode.or(self.now.mode.filter(|_| is_file));
-        self.now = FileState { mode, ..now };
+        self.now = FileState {
+            mode,
+            ..self.as_known(now)
+        };
     }
 
     /// Records a version of the file that was read or saved, which tells no mode.

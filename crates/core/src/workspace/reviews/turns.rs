@@ -252,7 +252,7 @@ impl FileReview {
         {
             turn.ledger.was_agents(&before, taken);
             for text in [&mut turn.first, &mut turn.began] {
-                text.apply_all(&merge(taken, text, &before).edits);
+                *text = merge(taken, text, &before).with_theirs(text);
             }
             turn.changed();
             if turn.origin.text().as_ref() == Some(taken) {
