@@ -113,6 +113,10 @@ impl Document {
             read.format.encoding = self.state.format.encoding;
         }
         let own = self.state.format.line_end;
+        if disk.text.len() <= usize::from(!disk.format.final_newline) {
+            // It has no line end.
+            read.format.line_end = own;
+        }
         let is_own = match (own, disk.format.line_end) {
             (LineEnd::Cr, _) => disk.text.len() <= 1,
             (LineEnd::Lf, LineEnd::CrLf) => self.shows_line_ends(),

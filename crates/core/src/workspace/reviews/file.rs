@@ -218,7 +218,7 @@ impl FileReview {
         self.now = FileState {
             mode: change.after.mode.or(self.now.mode),
             stamp: if is_newer { change.after.stamp } else { stamp },
-            ..self.as_known(change.after.clone())
+            ..change.after.clone()
         };
     }
 
@@ -238,10 +238,7 @@ impl FileReview {
     pub(super) fn has_state(&mut self, now: FileState) {
         let is_file = !now.is_missing() && now.link().is_none();
         let mode = now.mode.or(self.now.mode.filter(|_| is_file));
-        self.now = FileState {
-            mode,
-            ..self.as_known(now)
-        };
+        self.now = FileState { mode, ..now };
     }
 
     /// Records a version of the file that was read or saved, which tells no mode.

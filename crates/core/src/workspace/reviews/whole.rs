@@ -201,14 +201,6 @@ impl FileReview {
         })
     }
 
-    /// Returns a new state of the file; what its text does not show of the format is as it was.
-    pub(super) fn as_known(&self, mut state: FileState) -> FileState {
-        if let (Body::Text(new), Some(known)) = (&mut state.body, self.now.format()) {
-            new.format = as_shown((known, &new.text), (new.format, &new.text));
-        }
-        state
-    }
-
     /// Records a state left by the user or another program; its changes are not the agent's, unless
     /// they restore an agent's change that another program had reverted.
     pub fn others_left(&mut self, before: &FileState, after: FileState) {
