@@ -190,8 +190,10 @@ fn under_one_name(buf: i32, write: impl FnOnce() -> mlua::Result<()>) -> mlua::R
     let set = |to: &str| autocmd::silenced(|| nvim::set_buf_option(buf, "backupcopy", to));
     let before: String = nvim::buf_option(buf, "backupcopy")?;
     set("auto,breakhardlink")?;
-    // Only a write with a backup, which is removed again, regards this.
-    let result = with_option("backupskip", "", || with_option("writebackup", true, write));
+    // Only a write with a backup, which is removed again, regards this; `!` would go on without one.
+    let result = with_option("backupdir", ".", || {
+        with_option("backupskip", "", || with_option("writebackup", true, write))
+    });
     set(&before).unwrap_or_default();
     result
 }

@@ -285,6 +285,7 @@ fn a_rejected_hard_link_leaves_the_other_names() {
             .file("two.txt", "two\n");
         let door = Door::of(project, "", "ln -f one.txt two.txt; ln one.txt three.txt");
         let nvim = &door.nvim;
+        nvim.cmd("set nowritebackup backupdir=/proc/none backupcopy=yes");
         if is_open {
             nvim.cmd("edit two.txt");
         }
@@ -299,6 +300,8 @@ fn a_rejected_hard_link_leaves_the_other_names() {
             wait_lines(nvim, &["two"]);
             check_silent(nvim);
         }
+        let options = "return { vim.o.backupdir, vim.o.writebackup, vim.bo.backupcopy }";
+        assert_eq!(nvim.lua(options, ()), json!(["/proc/none", false, ""]));
         door.nvim.quit();
     }
 }

@@ -217,7 +217,7 @@ pub enum EditorEffect {
         /// Disjoint, sorted, in rows of the text at `tick`.
         edits: Vec<LineEdit>,
         save: Save,
-        /// What a save changes.
+        /// What a save does to the file's other names.
         hard_links: HardLinks,
         /// A save follows no link that leads out of these folders.
         roots: Vec<PathBuf>,
