@@ -35,6 +35,7 @@ use super::kit::autocmd::{self, Fired, GROUP, Scope, nested, silenced};
 use super::kit::buffer;
 use super::nvim::{self, api};
 use super::state::{self, send};
+use super::walk;
 use acp_core::conversation::info::SessionInfo;
 use acp_core::event::{BufferEvent, Event};
 use acp_core::spine::event::{SaveError, Stamp};
@@ -51,8 +52,13 @@ pub fn start() -> mlua::Result<()> {
     autocmd::on("file changed", &["FileChangedShell"], Scope::All, changed)?;
     let write = |fired: Fired| about_to_write(fired.buf()?, &fired.matched()?);
     autocmd::on("before a write", &["BufWritePre"], Scope::All, write)?;
+    autocmd::command(&["BufWritePre"], REFUSE)?;
     Ok(())
 }
+
+/// Stops a `:write` for the reason that [`about_to_write`] has left in a variable of the buffer.
+const REFUSE: &str = "if exists('b:acp_refused') | echohl WarningMsg | echomsg b:acp_refused | \
+                      echohl None | unlet b:acp_refused | call interrupt() | endif";
 
 /// Tells Neovim to ignore the change of a file if the core merges it.
 fn changed(buf: i32) -> mlua::Result<()> {
@@ -71,8 +77,9 @@ fn changed(buf: i32) -> mlua::Result<()> {
 /// Lets the user's `:write` replace a file that others have changed, without Neovim's question: the
 /// core receives their text with the save, and merges it into the saved text afterwards.
 ///
-/// Neovim does ask about a file that another program is writing right now, about one that only Neovim
-/// can read, and about the other file that a changed link leads to.
+/// Neovim does ask about a file that another program is writing right now, and about one that only
+/// Neovim can read. The other file that a changed link leads to needs a `!`: Neovim compares only times,
+/// and both files may be from the same checkout.
 fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     // Another autocommand may have wiped it out; then nothing is written.
     if !buffer::is_loaded(buf)? {
@@ -87,12 +94,19 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     let (Some(known), Some(there)) = (known(buf), acp_edge::paths::stamp(&path)) else {
         return Ok(());
     };
-    let encoding = buf_state(buf)?.format.encoding;
-    if known == there || encoding == Encoding::Other {
+    // It may have been moved, with a link in its place.
+    if known == there {
         return Ok(());
     }
     let real = acp_edge::paths::resolved(&path);
-    if is_elsewhere(buf, &real) || state::is_being_written(&real, there.bytes) {
+    if is_elsewhere(buf, &real) {
+        return match nvim::vim()?.get::<Table>("v")?.get("cmdbang")? {
+            1 => Ok(()),
+            _ => refuse(buf, &real),
+        };
+    }
+    let encoding = buf_state(buf)?.format.encoding;
+    if encoding == Encoding::Other || state::is_being_written(&real, there.bytes) {
         return Ok(());
     }
     let replaced = TextFile::read(&path);
@@ -101,6 +115,18 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
         set_replaced(buf, Some(replaced));
     }
     Ok(())
+}
+
+/// Keeps a `:write` from replacing another file than that of the buffer.
+fn refuse(buf: i32, real: &Path) -> mlua::Result<()> {
+    let path = name(buf)?;
+    let what = match real == path {
+        true => "is a file of its own now".to_owned(),
+        false => format!("leads to {} now", walk::typed(real)?),
+    };
+    let name = walk::typed(&path)?;
+    let why = format!("acp.nvim: {name} {what}: `:write!` overwrites it, `:edit!` reads it");
+    api("nvim_buf_set_var", (buf, "acp_refused", why))
 }
 
 fn choose(choice: &str) -> mlua::Result<()> {

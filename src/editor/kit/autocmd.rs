@@ -67,6 +67,12 @@ pub fn veto(
     create(events, scope, false, callback)
 }
 
+/// Creates an autocommand that runs a Vim command. Only there, |interrupt()| stops the command that
+/// has triggered it.
+pub fn command(events: &[&str], command: &'static str) -> mlua::Result<i32> {
+    create(events, Scope::All, false, Action::Command(command))
+}
+
 /// Removes the autocommand with this id.
 pub fn remove(id: i32) -> mlua::Result<()> {
     api("nvim_del_autocmd", id)
@@ -103,19 +109,34 @@ fn with_ignored<R>(events: &str, body: impl FnOnce() -> mlua::Result<R>) -> mlua
     result
 }
 
+/// What an autocommand does.
+enum Action {
+    Callback(Function),
+    Command(&'static str),
+}
+
+impl From<Function> for Action {
+    fn from(callback: Function) -> Self {
+        Self::Callback(callback)
+    }
+}
+
 fn create(
     events: &[&str],
     scope: Scope<'_>,
     is_nested: bool,
-    callback: Function,
+    action: impl Into<Action>,
 ) -> mlua::Result<i32> {
     let keep = nvim::table([("clear", Value::Boolean(false))])?;
     api::<i32>("nvim_create_augroup", (GROUP, keep))?;
     let opts = nvim::table([
         ("group", nvim::value(GROUP)),
-        ("callback", Value::Function(callback)),
         ("nested", Value::Boolean(is_nested)),
     ])?;
+    match action.into() {
+        Action::Callback(callback) => opts.set("callback", callback)?,
+        Action::Command(command) => opts.set("command", command)?,
+    }
     match scope {
         Scope::All => {}
         Scope::Buffer(buf) => opts.set("buffer", buf)?,
