@@ -88,7 +88,10 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     begin_write(buf)?;
     let is_own = APPLYING.get().is_some_and(|(edited, _)| edited == buf);
     let path = name(buf)?;
-    if is_own || path != Path::new(target) || !is_looked_after(buf)? {
+    let real = acp_edge::paths::resolved(&path);
+    // Neovim has followed the links above the target.
+    let is_copy = || acp_edge::paths::resolved(Path::new(target)) != real;
+    if is_own || is_copy() || !is_looked_after(buf)? {
         return Ok(());
     }
     let (Some(known), Some(there)) = (known(buf), acp_edge::paths::stamp(&path)) else {
@@ -98,7 +101,6 @@ fn about_to_write(buf: i32, target: &str) -> mlua::Result<()> {
     if known == there {
         return Ok(());
     }
-    let real = acp_edge::paths::resolved(&path);
     if is_elsewhere(buf, &real) {
         return match nvim::vim()?.get::<Table>("v")?.get("cmdbang")? {
             1 => Ok(()),

@@ -52,46 +52,50 @@ fn a_buffer_of_a_symbolic_link_follows_the_target() {
 
 #[test]
 fn a_save_to_another_file_than_a_links_needs_a_bang() {
-    for (deed, what) in [
-        ("ln -sf two.txt link.txt", "leads to two.txt now"),
+    let is_own = "is a file of its own now";
+    for (name, deed, what) in [
         (
-            "cp --remove-destination -p two.txt link.txt",
-            "is a file of its own now",
+            "link.txt",
+            "ln -sf e/x.txt link.txt",
+            "leads to e/x.txt now",
         ),
+        (
+            "link.txt",
+            "cp --remove-destination -p e/x.txt link.txt",
+            is_own,
+        ),
+        ("d/x.txt", "rm -r d; ln -s e d", "leads to e/x.txt now"),
     ] {
         let project = Project::new()
-            .file("one.txt", "one\n")
-            .file("two.txt", "two\n");
+            .file("d/x.txt", "one\n")
+            .file("e/x.txt", "two\n");
         // As after a checkout: Neovim compares only times.
         let time = std::time::SystemTime::now();
-        for name in ["one.txt", "two.txt"] {
+        for name in ["d/x.txt", "e/x.txt"] {
             let file = std::fs::File::options()
                 .append(true)
                 .open(project.path(name));
             file.and_then(|file| file.set_modified(time))
                 .expect("a time");
         }
-        symlink("one.txt", project.path("link.txt")).expect("the link can be made");
+        symlink("d/x.txt", project.path("link.txt")).expect("the link can be made");
         let door = Door::of(project, "", deed);
         let nvim = &door.nvim;
-        nvim.cmd("edit link.txt");
+        nvim.cmd(&format!("edit {name}"));
         nvim.keys("omine<Esc>");
         turn(nvim);
-        wait_files(nvim, 1);
         for command in ["write", "wall", "wq"] {
             nvim.cmd("messages clear");
             nvim.input(&format!(":{command}<CR>"));
-            let why = format!("link.txt {what}: `:write!` overwrites it, `:edit!` reads it");
+            let why = format!("{name} {what}: `:write!` overwrites it, `:edit!` reads it");
             nvim.wait(command, || {
                 nvim.messages().contains(&why) && !nvim.blocked()
             });
         }
         wait_lines(nvim, &["one", "mine"]);
-        check_bytes(nvim, "one.txt", "one\n");
-        check_bytes(nvim, "link.txt", "two\n");
+        check_bytes(nvim, name, "two\n");
         save(nvim, "write!");
-        check_bytes(nvim, "one.txt", "one\n");
-        check_bytes(nvim, "link.txt", "one\nmine\n");
+        check_bytes(nvim, name, "one\nmine\n");
         door.nvim.quit();
     }
 }
