@@ -106,6 +106,7 @@ mod tests {
     use crate::Environment;
     use crate::tests::exhausted::{is_alone, with_descriptors};
     use crate::tests::git::git;
+    use crate::tests::write_program;
     use acp_core::spine::event::DiskText;
 
     #[test]
@@ -139,5 +140,29 @@ mod tests {
             let one = Some("one\n".to_owned());
             assert_eq!((text(&file.index), text(&file.head)), (one.clone(), one));
         }
+    }
+
+    #[test]
+    fn a_content_and_its_mode_are_of_one_index() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a");
+        std::fs::write(&file, "one\n").expect("a file");
+        git(folder.path(), &["init", "--quiet"]);
+        git(folder.path(), &["add", "a"]);
+        git(folder.path(), &["commit", "--quiet", "-m", "first"]);
+        // After each question, the index is another one.
+        let bin = tempfile::tempdir().expect("a folder");
+        let path = std::env::var("PATH").expect("a path");
+        let script = format!("#!/bin/sh\nPATH='{path}'\ngit \"$@\"\nrm -f .git/index\n");
+        write_program(&bin.path().join("git"), &script);
+        let environment = Environment::from_variables([("PATH".into(), bin.path().into())]);
+        let (repository, inside) = Repository::of(&file).expect("a repository");
+        let git = Git::new(environment, 1 << 20);
+        let versions = git.versions(&repository, &BTreeSet::from([inside.clone()]));
+        let versions = versions.expect("an answer");
+        let version = &versions[&inside];
+        assert!(version.head.is_some(), "{version:?}");
+        let (content, mode) = (&version.index, version.is_executable);
+        assert_eq!(content.is_some(), mode.is_some(), "{version:?}");
     }
 }

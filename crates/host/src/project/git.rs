@@ -156,45 +156,41 @@ impl Git {
             .iter()
             .filter(|file| !file.as_os_str().as_bytes().contains(&b'\n'));
         let files: Vec<&PathBuf> = files.collect();
-        let question = |start: &str, file: &PathBuf| {
-            let mut question = OsString::from(start);
+        let mut versions = BTreeMap::new();
+        for files in files.chunks(LISTED) {
+            let mut args = ["ls-files", "--stage", "-z", "--"].map(OsStr::new).to_vec();
+            args.extend(files.iter().map(|file| file.as_os_str()));
+            let Some(listed) = Exhausted::check(self.ask(&repository.folder, &args))? else {
+                continue;
+            };
+            let unknown = files
+                .iter()
+                .map(|&file| (file.clone(), Versions::default()));
+            versions.extend(unknown);
+            for (path, blob, is_executable) in listed.split(|&byte| byte == 0).filter_map(staged) {
+                if let Some(version) = versions.get_mut(path) {
+                    version.index = Some(blob);
+                    version.is_executable = Some(is_executable);
+                }
+            }
+        }
+        let question = |file: &PathBuf| {
+            let mut question = OsString::from("HEAD:./");
             question.push(file);
             question.into_vec()
         };
-        let both = |file: &&PathBuf| [question(":0:./", file), question("HEAD:./", file)];
-        let questions: Vec<Vec<u8>> = files.iter().flat_map(both).collect();
+        let questions = versions.keys().map(question).collect();
         let cat_file = self.cat_file(repository, "--batch-check", questions);
         let Some(mut cat_file) = Exhausted::check(cat_file)? else {
             return Ok(BTreeMap::new());
         };
-        let mut versions = BTreeMap::new();
-        for file in &files {
-            let (Ok(index), Ok(head)) = (cat_file.answer(), cat_file.answer()) else {
-                break;
-            };
-            let [index, head] = [index, head].map(|blob| blob.map(|blob| blob.oid));
-            let is_executable = None;
-            let version = Versions {
-                index,
-                head,
-                is_executable,
-            };
-            versions.insert((*file).clone(), version);
+        let mut answered = BTreeMap::new();
+        for (file, version) in versions {
+            let Ok(head) = cat_file.answer() else { break };
+            let head = head.map(|blob| blob.oid);
+            answered.insert(file, Versions { head, ..version });
         }
-        for files in files.chunks(LISTED) {
-            let mut args = ["ls-files", "--stage", "-z", "--"].map(OsStr::new).to_vec();
-            args.extend(files.iter().map(|file| file.as_os_str()));
-            let listed = Exhausted::check(self.ask(&repository.folder, &args))?;
-            // A mode, a name of a content, a number, and after a tab the path.
-            for entry in listed.unwrap_or_default().split(|&byte| byte == 0) {
-                let mut parts = entry.splitn(2, |&byte| byte == b'\t');
-                let (mode, path) = (parts.next(), parts.next().map(OsStr::from_bytes));
-                if let Some(version) = path.and_then(|path| versions.get_mut(Path::new(path))) {
-                    version.is_executable = mode.map(|mode| mode.starts_with(b"100755"));
-                }
-            }
-        }
-        Ok(versions)
+        Ok(answered)
     }
 
     /// Returns contents of a repository, `None` for those above the size limit; those without an
@@ -306,6 +302,19 @@ impl Git {
             .process_group(0);
         Some(command)
     }
+}
+
+/// Reads a file's line of `git ls-files --stage`: its path, content, and whether it is executable.
+/// `None` for what is no file, such as a submodule, or in conflict.
+fn staged(line: &[u8]) -> Option<(&Path, Oid, bool)> {
+    let at = line.iter().position(|&byte| byte == b'\t')?;
+    // A mode, the name of a content, and the number of a version in conflict.
+    let entry = std::str::from_utf8(&line[..at]).ok()?;
+    let mut parts = entry.split(' ');
+    let (mode, oid, stage) = (parts.next()?, parts.next()?, parts.next()?);
+    let path = Path::new(OsStr::from_bytes(&line[at + 1..]));
+    let is_file = mode != "160000" && stage == "0";
+    is_file.then(|| (path, Oid(oid.to_owned()), mode == "100755"))
 }
 
 /// Returns whether a git variable concerns repository discovery or configuration.
