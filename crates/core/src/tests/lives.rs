@@ -1255,6 +1255,33 @@ fn what_a_reject_reads_over_the_agents_own_lines_is_listed() {
 }
 
 #[test]
+fn the_agents_changes_before_and_after_a_report_are_listed_if_a_reject_reads_them() {
+    check(&[
+        Step::Write(0, vec![]),
+        call_begins(),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Check,
+        Step::Shell(0, vec![(0, 1, 1)]),
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::User("reject turn"),
+    ]);
+}
+
+#[test]
+fn an_agents_line_that_its_write_found_is_listed_after_an_undone_reject() {
+    check(&[
+        call_begins(),
+        Step::Shell(0, vec![(1, 0, 1)]),
+        Step::Write(0, vec![(0, 0, 2)]),
+        Step::Shell(0, vec![(1, 1, 2), (3, 2, 0)]),
+        Step::User("reject"),
+        Step::User("list undo"),
+        Step::Foreign(0, 0),
+    ]);
+}
+
+#[test]
 fn a_reject_of_all_leaves_no_conflict_over_an_empty_file() {
     check(&[
         Step::Write(0, vec![]),

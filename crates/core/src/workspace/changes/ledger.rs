@@ -39,6 +39,7 @@ impl Workspace {
             change,
             by,
             is_in_ledger,
+            passed,
             ..
         } = change;
         let by = *by;
@@ -87,6 +88,10 @@ impl Workspace {
         {
             match by {
                 Some(_) => {
+                    if let Some(passed) = passed.as_ref().filter(|_| before == Some(ours.clone())) {
+                        // A later report may begin with it.
+                        review.agent_wrote(passed.clone());
+                    }
                     review.agent_wrote(after);
                 }
                 None => review.others_wrote(after),

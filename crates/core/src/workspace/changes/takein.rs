@@ -33,6 +33,8 @@ pub struct TakeIn {
     pub(super) save: Option<FileState>,
     /// It ends with a version that was known before: a ledger has that from the buffer or a read.
     pub(super) is_in_ledger: bool,
+    /// The reported text, if the file has had another one since.
+    pub(super) passed: Option<Text>,
     /// The file to merge into the buffer.
     reading: Option<Box<Reading>>,
 }
@@ -158,10 +160,7 @@ impl Workspace {
         let is_past = is_later(known, told.as_ref().and_then(|told| told.stamp));
         let Some(document) = document else {
             match review.and_then(FileReview::on_disk) {
-                Some(now) if is_past => {
-                    change.change = as_read(change.change.clone(), now, restored);
-                    return;
-                }
+                Some(now) if is_past => return change.is_read(now, restored),
                 _ if told.is_some() && !is_past => return,
                 _ => {}
             }
@@ -169,7 +168,7 @@ impl Workspace {
             let is_text = content.is_none_or(|content| !content.text.has_nul());
             // Bytes that are newer than the report get a separate one.
             if is_text || self.known_state(path, disk.stamp).is_some() {
-                change.change = as_read(change.change.clone(), disk, restored);
+                change.is_read(disk, restored);
             }
             return;
         };
@@ -183,7 +182,7 @@ impl Workspace {
         let is_known = is_known || is_past;
         let is_passing = told.is_some();
         let disk = told.unwrap_or(disk);
-        change.change = as_read(change.change.clone(), disk.clone(), restored);
+        change.is_read(disk.clone(), restored);
         if let Body::Text(content) = &mut change.change.after.body {
             *content = document.reads(content);
         }
@@ -310,6 +309,7 @@ impl TakeIn {
             read: Vec::new(),
             save: None,
             is_in_ledger: false,
+            passed: None,
             reading,
         }
     }
@@ -383,6 +383,13 @@ impl TakeIn {
             // The disk has the buffer's text: it was saved, and the editor has yet to report that.
             landing: Landing::TakenIn(Box::new(merge), self.by.filter(|_| !is_same)),
         }
+    }
+
+    /// Takes the state found when the disk was read, with the mode that was `restored` since.
+    fn is_read(&mut self, disk: DiskFile, restored: Option<u32>) {
+        let told = self.change.after.text();
+        self.change = as_read(self.change.clone(), disk, restored);
+        self.passed = told.filter(|told| self.change.after.text().as_ref() != Some(told));
     }
 
     /// Takes the new path of a file that this client has moved since the report.

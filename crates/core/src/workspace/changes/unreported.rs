@@ -275,7 +275,13 @@ impl Unreported {
             if version.how == How::Read
                 && let Some(part) = version.agents_part(before)
             {
-                add(read, part);
+                // A file that is being rewritten is empty, or gone, for a moment.
+                match read.last() {
+                    Some(last) if last.after.text().is_some_and(|text| text.is_empty()) => {
+                        add(read, part);
+                    }
+                    _ => read.push(part),
+                }
             }
             if version.how == How::Saved {
                 cut.save = Some(state.clone());
@@ -334,7 +340,7 @@ mod tests {
     const FILE: &str = "/p/f";
     const S: SessionKey = SessionKey(1);
 
-    /// A state with this text, `at` this time.
+    /// A state with this text, which is none or one line, `at` this time.
     fn state((text, at): (&str, i64)) -> FileState {
         let stamp = Stamp {
             inode: 1,
@@ -343,7 +349,7 @@ mod tests {
         };
         FileState {
             stamp: Some(stamp),
-            ..FileState::of_text(Text::from_lines([text]), Format::default())
+            ..FileState::of_text(Text::from_lines(text.lines()), Format::default())
         }
     }
 
@@ -451,9 +457,12 @@ mod tests {
     }
 
     #[test]
-    fn reads_one_after_the_other_are_one_change() {
+    fn reads_one_after_the_other_are_one_change_if_the_first_found_the_file_empty() {
         let versions = [("", 2, How::Read), ("b", 3, How::Read)];
         check(&versions, ("x", 4), &["a>b"], Some("b"), (None, 0));
+        let versions = [("b", 2, How::Read), ("c", 3, How::Read)];
+        let parts = ["a>b", "b>c"];
+        check(&versions, ("x", 4), &parts, Some("c"), (None, 0));
     }
 
     #[test]
