@@ -1269,6 +1269,48 @@ fn the_agents_changes_before_and_after_a_report_are_listed_if_a_reject_reads_the
 }
 
 #[test]
+fn the_agents_changes_around_a_report_of_its_write_are_listed_if_a_reject_reads_them() {
+    check(&[
+        call_begins(),
+        Step::Write(0, vec![(2, 0, 1)]),
+        Step::Foreign(0, 0),
+        Step::Check,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::Shell(0, vec![(4, 1, 0), (0, 0, 0)]),
+        Step::Tell,
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::User("reject turn"),
+    ]);
+}
+
+#[test]
+fn an_agents_line_that_was_loaded_and_saved_again_before_its_report_stays_listed() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Shell(0, vec![(0, 0, 1), (0, 0, 0)]),
+        Step::Buffer(0, "open"),
+        Step::Write(0, vec![(7, 1, 0)]),
+        Step::Shell(0, vec![(7, 0, 1)]),
+        Step::Chunk("agent_message_chunk", String::new()),
+        Step::Buffer(0, "save"),
+        Step::Write(0, vec![]),
+        Step::Shell(0, vec![(0, 0, 1)]),
+    ]);
+}
+
+#[test]
+fn an_agents_line_that_was_loaded_and_saved_in_its_write_stays_listed() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Shell(0, vec![(0, 1, 1)]),
+        Step::Write(0, vec![(1, 0, 1)]),
+        Step::Buffer(0, "open"),
+        Step::Foreign(0, 0),
+        Step::Buffer(0, "wipe"),
+    ]);
+}
+
+#[test]
 fn an_agents_line_that_its_write_found_is_listed_after_an_undone_reject() {
     check(&[
         call_begins(),

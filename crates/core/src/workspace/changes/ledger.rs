@@ -88,9 +88,12 @@ impl Workspace {
         {
             match by {
                 Some(_) => {
-                    if let Some(passed) = passed.as_ref().filter(|_| before == Some(ours.clone())) {
-                        // A later report may begin with it.
-                        review.agent_wrote(passed.clone());
+                    // A later report may begin with it.
+                    if let Some(passed) = passed
+                        && is_later(passed.stamp, review.now.stamp)
+                        && let Some(passed) = passed.text()
+                    {
+                        review.agent_wrote(passed);
                     }
                     review.agent_wrote(after);
                 }

@@ -33,8 +33,8 @@ pub struct TakeIn {
     pub(super) save: Option<FileState>,
     /// It ends with a version that was known before: a ledger has that from the buffer or a read.
     pub(super) is_in_ledger: bool,
-    /// The reported text, if the file has had another one since.
-    pub(super) passed: Option<Text>,
+    /// The reported state, if the file has had another text since.
+    pub(super) passed: Option<FileState>,
     /// The file to merge into the buffer.
     reading: Option<Box<Reading>>,
 }
@@ -387,9 +387,9 @@ impl TakeIn {
 
     /// Takes the state found when the disk was read, with the mode that was `restored` since.
     fn is_read(&mut self, disk: DiskFile, restored: Option<u32>) {
-        let told = self.change.after.text();
+        let told = self.change.after.clone();
         self.change = as_read(self.change.clone(), disk, restored);
-        self.passed = told.filter(|told| self.change.after.text().as_ref() != Some(told));
+        self.passed = Some(told).filter(|told| told.text() != self.change.after.text());
     }
 
     /// Takes the new path of a file that this client has moved since the report.

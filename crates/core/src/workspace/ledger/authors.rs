@@ -79,6 +79,7 @@ impl Review {
             let mixed: Vec<LineEdit> = mixed.collect();
             base.apply_all(&mixed);
             self.alone.text = own;
+            self.history.rebase(&self.track.base, &base);
             return self.rebase(base);
         }
         // Others have changed the agent's lines since.

@@ -252,6 +252,16 @@ impl History {
         }
     }
 
+    /// Gives the states with a base another one: what the agent changed was taken for accepted in all
+    /// of them.
+    pub fn rebase(&mut self, from: &Text, to: &Text) {
+        for entry in &mut self.entries {
+            if entry.state.track.base == *from {
+                entry.state.track.set_whole_base(to.clone());
+            }
+        }
+    }
+
     fn position(&self, content: &Text, mark: Mark) -> Option<usize> {
         let same = |entry: &Entry| entry.mark == mark && entry.state.track.current == *content;
         self.entries.iter().rposition(same)
