@@ -1311,6 +1311,19 @@ fn an_agents_line_that_was_loaded_and_saved_in_its_write_stays_listed() {
 }
 
 #[test]
+fn bytes_that_are_open_and_written_again_are_listed_in_the_next_neovim() {
+    check(&[
+        Step::Ask(0, "t1"),
+        Step::User("yes"),
+        Step::Whole(0, "bytes"),
+        Step::Look,
+        Step::Buffer(0, "open"),
+        Step::Tell,
+        Step::Whole(0, "bytes"),
+    ]);
+}
+
+#[test]
 fn an_agents_line_that_its_write_found_is_listed_after_an_undone_reject() {
     check(&[
         call_begins(),

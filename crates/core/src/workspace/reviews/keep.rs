@@ -500,6 +500,9 @@ impl KeptReview {
         let body = match &self.now.body {
             Body::Bytes { .. } if is_as_left => self.now.body.clone(),
             Body::Text(now) if is_only_neovims(now.format, content) => self.now.body.clone(),
+            Body::Text(_) if self.current.as_ref() == Some(&content.text) => {
+                Body::Text(content.clone())
+            }
             _ if has_nul && !is_as_left => Body::Bytes { bytes, blob: None },
             _ => Body::Text(content.clone()),
         };
