@@ -252,8 +252,7 @@ impl History {
         }
     }
 
-    /// Gives the states with a base another one: what the agent changed was taken for accepted in all
-    /// of them.
+    /// Replaces a base in each state that has it: a change of the agent's in it was taken for accepted.
     pub fn rebase(&mut self, from: &Text, to: &Text) {
         for entry in &mut self.entries {
             if entry.state.track.base == *from {
