@@ -109,6 +109,17 @@ mod tests {
     use crate::tests::write_program;
     use acp_core::spine::event::DiskText;
 
+    /// Returns a repository with one committed file.
+    fn committed() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a");
+        std::fs::write(&file, "one\n").expect("a file");
+        git(folder.path(), &["init", "--quiet"]);
+        git(folder.path(), &["add", "a"]);
+        git(folder.path(), &["commit", "--quiet", "-m", "first"]);
+        (folder, file)
+    }
+
     #[test]
     fn a_version_is_not_missing_because_git_cannot_be_started() {
         if !is_alone(
@@ -116,12 +127,7 @@ mod tests {
         ) {
             return;
         }
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("a");
-        std::fs::write(&file, "one\n").expect("a file");
-        git(folder.path(), &["init", "--quiet"]);
-        git(folder.path(), &["add", "a"]);
-        git(folder.path(), &["commit", "--quiet", "-m", "first"]);
+        let (_folder, file) = committed();
         let path = std::env::var_os("PATH").expect("a path");
         let environment = Environment::from_variables([("PATH".into(), path)]);
         let asked = BTreeMap::from([(file.clone(), 1)]);
@@ -144,12 +150,7 @@ mod tests {
 
     #[test]
     fn a_content_and_its_mode_are_of_one_index() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("a");
-        std::fs::write(&file, "one\n").expect("a file");
-        git(folder.path(), &["init", "--quiet"]);
-        git(folder.path(), &["add", "a"]);
-        git(folder.path(), &["commit", "--quiet", "-m", "first"]);
+        let (_folder, file) = committed();
         // After each question, the index is another one.
         let bin = tempfile::tempdir().expect("a folder");
         let path = std::env::var("PATH").expect("a path");
