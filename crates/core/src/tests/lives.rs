@@ -1577,6 +1577,22 @@ fn a_mode_that_is_set_right_after_a_restore_is_restored() {
     ]);
 }
 
+#[test]
+fn what_was_rejected_before_its_report_is_not_accepted_by_it() {
+    check(&[
+        Step::User("prompt"),
+        Step::Check,
+        Step::Tell,
+        Step::Answer(0, 0),
+        Step::Shell(0, vec![(0, 1, 1)]),
+        Step::Write(0, vec![(0, 2, 1)]),
+        Step::Check,
+        Step::Write(0, vec![(1, 2, 0), (4, 0, 2)]),
+        Step::Shell(0, vec![(0, 0, 1)]),
+        Step::User("reject turn"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -145,29 +145,43 @@ impl Review {
 
 /// Returns the edit of a base that has others' lines among the agent's: what the agent had before, and
 /// the lines of others.
+///
+/// Of what the agent left as it was, the base keeps what it has: the rest was the agent's before.
 fn without_agents(base: &Text, conflict: &Conflict) -> LineEdit {
     let Conflict {
         base: agents,
         theirs: before,
         rows,
     } = conflict;
-    let mut known: HashMap<&str, usize> = HashMap::new();
-    for line in agents.iter().chain(before) {
-        *known.entry(line).or_default() += 1;
-    }
-    let mut others = base.to_lines(rows.clone());
-    others.retain(|line| match known.get_mut(&**line) {
-        Some(left @ 1..) => {
-            *left -= 1;
-            false
-        }
-        _ => true,
-    });
+    let here = base.to_lines(rows.clone());
+    let (mut left, mut kept) = (counted(agents), counted(&here));
+    let stays = |line: &&String| !take(&mut left, line) || take(&mut kept, line);
+    let mut lines: Vec<String> = before.iter().filter(stays).cloned().collect();
+    let mut known = counted(agents.iter().chain(before));
+    lines.extend(here.iter().filter(|line| !take(&mut known, line)).cloned());
     LineEdit {
         start: rows.start,
         removed: rows.len(),
-        lines: before.iter().cloned().chain(others).collect(),
+        lines,
     }
+}
+
+/// Returns how often each line is there.
+fn counted<'a>(lines: impl IntoIterator<Item = &'a String>) -> HashMap<&'a str, usize> {
+    let mut counts = HashMap::new();
+    for line in lines {
+        *counts.entry(&**line).or_default() += 1;
+    }
+    counts
+}
+
+/// Takes a line from the counted ones, and returns whether it was there.
+fn take(counts: &mut HashMap<&str, usize>, line: &str) -> bool {
+    let Some(count @ 1..) = counts.get_mut(line) else {
+        return false;
+    };
+    *count -= 1;
+    true
 }
 
 /// Returns the base with the lines of others that the agent took away from inside its own hunks,
@@ -334,6 +348,24 @@ mod tests {
         check("X b c", "Y", "Z", "a b c");
         check("X u b c", "Y c", "Z c", "a u b c");
         check("X u v b c", "Y u W b c", "Z", "a u v b c");
+    }
+
+    #[test]
+    fn of_what_the_agent_left_the_base_keeps_what_it_has() {
+        let check = |base: &str, agents: &str, before: &str, want: &str| {
+            let lines = |words: &str| words.split_whitespace().map(str::to_owned).collect();
+            let base = text(base);
+            let conflict = Conflict {
+                base: lines(agents),
+                theirs: lines(before),
+                rows: 0..base.len(),
+            };
+            assert_eq!(without_agents(&base, &conflict).lines, lines(want));
+        };
+        check("a u", "X", "a", "a u");
+        check("a", "X Y Z", "X Y a", "a");
+        check("u X", "X Z", "X a", "X a u");
+        check("u", "X Z Z", "Z a", "a u");
     }
 
     #[test]
