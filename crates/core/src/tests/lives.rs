@@ -1593,6 +1593,20 @@ fn what_was_rejected_before_its_report_is_not_accepted_by_it() {
     ]);
 }
 
+#[test]
+fn line_ends_that_an_agent_changes_right_after_a_save_are_restored() {
+    check(&[
+        Step::Buffer(0, "open"),
+        Step::Write(0, vec![(0, 0, 1)]),
+        Step::Propose(0, vec![]),
+        Step::Editor(2),
+        Step::Buffer(0, "wipe"),
+        Step::Chunk("agent_message_chunk", String::new()),
+        Step::User("yes"),
+        Step::Whole(0, "crlf"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

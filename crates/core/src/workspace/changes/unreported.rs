@@ -252,7 +252,8 @@ impl Unreported {
         let end = versions.last().filter(|last| {
             // A file that is gone is not an empty one.
             let are_texts = after.is_text() && last.state.is_text();
-            let is_same = last.is(after) || are_texts && last.state.text() == after.text();
+            let are_same = are_texts && last.state.text() == after.text();
+            let is_same = last.is(after) || are_same && last.state.is_like(after);
             is_same && !after.is_unreadable() && last.how != How::Replaced
         });
         cut.end = end.map(|end| end.how);
@@ -335,7 +336,7 @@ mod tests {
     use crate::spine::event::Stamp;
     use crate::spine::pending::Pending;
     use crate::text::Text;
-    use crate::text::format::Format;
+    use crate::text::format::{Format, LineEnd};
 
     const FILE: &str = "/p/f";
     const S: SessionKey = SessionKey(1);
@@ -521,6 +522,20 @@ mod tests {
             ("b", 2, How::Read),
         ];
         check(&versions, ("x", 4), &[], Some("b"), (None, 0));
+    }
+
+    #[test]
+    fn a_change_of_line_ends_after_a_save_is_not_the_save() {
+        let mut unreported = unreported(&[("b", 2, How::Saved)]);
+        let mut report = change(("a", 1), ("b", 3));
+        let format = Format {
+            line_end: LineEnd::CrLf,
+            ..Format::default()
+        };
+        report.after.body = FileState::of_text(Text::from_lines(["b"]), format).body;
+        let cut = unreported.cut(&report, None, &mut Vec::new());
+        assert_eq!(cut.end, None);
+        assert_eq!(cut.save.as_ref().map(line).as_deref(), Some("b"));
     }
 
     #[test]
