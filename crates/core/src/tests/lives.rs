@@ -1607,6 +1607,21 @@ fn line_ends_that_an_agent_changes_right_after_a_save_are_restored() {
     ]);
 }
 
+#[test]
+fn bytes_that_were_accepted_as_lines_are_not_pending_after_their_restore() {
+    check(&[
+        call_begins(),
+        Step::Whole(0, "bytes"),
+        Step::Buffer(0, "open"),
+        Step::Look,
+        Step::Tell,
+        Step::Chunk("agent_message_chunk", String::new()),
+        Step::Shell(0, vec![]),
+        Step::User("accept"),
+        Step::Shell(0, vec![(2, 1, 0)]),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

@@ -360,8 +360,9 @@ impl Workspace {
             review.now = FileState { stamp, ..state };
             if let (Some(text), None) = (text, buf) {
                 review.decision_wrote(text.clone());
-                // A buffer may have kept the lines of its target.
-                if review.now.link().is_some() && review.now.body == review.origin.body {
+                // A buffer may have kept the lines of a link's target, or shown bytes as lines.
+                let has_no_lines = matches!(review.now.body, Body::Link(_) | Body::Bytes { .. });
+                if has_no_lines && review.now.body == review.origin.body {
                     review.rebase(text);
                 }
             }
