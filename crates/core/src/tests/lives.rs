@@ -1622,6 +1622,32 @@ fn bytes_that_were_accepted_as_lines_are_not_pending_after_their_restore() {
     ]);
 }
 
+#[test]
+fn lines_of_bytes_that_were_accepted_stay_beside_a_foreign_one() {
+    check(&[
+        Step::Propose(0, vec![]),
+        call_begins(),
+        Step::Carry(0),
+        Step::Whole(0, "bytes"),
+        Step::Look,
+        Step::Buffer(0, "open"),
+        Step::User("accept"),
+        Step::Foreign(0, 0),
+    ]);
+}
+
+#[test]
+fn a_conflict_beside_bytes_is_there_in_the_next_neovim() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Whole(0, "mode"),
+        Step::Buffer(0, "open"),
+        Step::Propose(0, vec![(0, 1, 0)]),
+        Step::Carry(0),
+        Step::Whole(0, "bytes"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

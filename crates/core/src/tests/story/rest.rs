@@ -1,7 +1,6 @@
 //! The end of a random story: no line of the user is lost, and buffers, disk and ledgers agree.
 
 use super::*;
-use crate::spine::event::DiskText;
 use crate::spine::project::{Body, Whole};
 use crate::text::Text;
 use crate::text::diff::{Conflict, diff};
@@ -46,7 +45,7 @@ impl Texts {
 type Pending = (Option<Texts>, Vec<Conflict>, Vec<Whole>);
 
 /// Returns what is pending in each file if Neovim ends now: its unsaved lines end with it. What a
-/// buffer has shown of bytes, or has kept beside a link, is not stored.
+/// buffer has shown of bytes, or has kept beside a link, is not stored, nor where a conflict was in it.
 fn pending(w: &World) -> BTreeMap<PathBuf, Pending> {
     let as_left = |(path, review): (&PathBuf, &FileReview)| {
         let saved = w.model.workspace.documents().find(path);
@@ -60,7 +59,11 @@ fn pending(w: &World) -> BTreeMap<PathBuf, Pending> {
         };
         let mut states = [&review.origin, &review.now].into_iter();
         let is_text = !states.any(|state| matches!(state.body, Body::Bytes { .. } | Body::Link(_)));
-        let pending = (is_text.then_some(texts), ledger.offered(), whole);
+        let mut offered = ledger.offered();
+        if !is_text {
+            offered.iter_mut().for_each(|conflict| conflict.rows = 0..0);
+        }
+        let pending = (is_text.then_some(texts), offered, whole);
         is_pending.then(|| (path.clone(), pending))
     };
     let all = w.model.workspace.reviews().iter();
@@ -301,11 +304,8 @@ impl Story {
             }
             let there = there.unwrap_or_else(|| panic!("{path} is not restored"));
             // A buffer showed bytes as lines, which were accepted.
-            let is_shown = |content: &DiskText| {
-                let bytes = content.format.encode(&content.text).ok();
-                content.text.has_nul() && bytes.as_ref() == self.w.disk.files.get(Path::new(path))
-            };
-            if matches!(&origin.body, Body::Text(content) if is_shown(content)) {
+            let read = self.w.disk.read(Path::new(path)).unwrap().content;
+            if text.has_nul() && read.is_some_and(|content| content.text == *text) {
                 continue;
             }
             assert!(there.is_like(origin), "{path}: {there:?} is not {origin:?}");
