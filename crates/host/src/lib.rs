@@ -480,15 +480,23 @@ const HISTORY_FLUSH: Duration = Duration::from_millis(300);
 /// Time limit at shutdown for writing the log.
 const LOG_FLUSH: Duration = Duration::from_millis(200);
 
+impl Host {
+    /// Kills all agents and terminals, and returns the runtime of the remaining tasks.
+    fn kill_all(&mut self) -> Option<Runtime> {
+        let runtime = self.runtime.take()?;
+        for agent in self.kit.all_agents() {
+            agent.kill();
+        }
+        for terminal in self.terminals.all() {
+            terminal.kill();
+        }
+        Some(runtime)
+    }
+}
+
 impl Drop for Host {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            for agent in self.kit.all_agents() {
-                agent.kill();
-            }
-            for terminal in self.terminals.all() {
-                terminal.kill();
-            }
+        if let Some(runtime) = self.kill_all() {
             runtime.shutdown_background();
         }
     }

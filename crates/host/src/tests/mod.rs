@@ -34,9 +34,41 @@ const AGENT: AgentKey = AgentKey(1);
 
 /// A host, the core's end of the inbox, and a folder to work in.
 struct Run {
-    host: Host,
+    host: Ends,
     outlet: Outlet,
     folder: TempDir,
+}
+
+/// A host that has ended when it is dropped: what its tasks and its log still write would create
+/// the folder again once that is removed.
+struct Ends(Option<Host>);
+
+impl Ends {
+    fn shutdown(mut self, deadline: Duration) {
+        if let Some(host) = self.0.take() {
+            host.shutdown(deadline);
+        }
+    }
+}
+
+impl std::ops::Deref for Ends {
+    type Target = Host;
+
+    fn deref(&self) -> &Host {
+        self.0.as_ref().expect("it is taken at its end")
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let Some(mut host) = self.0.take() else {
+            return;
+        };
+        if let Some(runtime) = host.kill_all() {
+            runtime.shutdown_timeout(Duration::from_secs(1));
+        }
+        host.kit.log.flush(DEADLINE);
+    }
 }
 
 /// The events of an agent's life, up to its exit.
@@ -61,7 +93,7 @@ impl Run {
         let log = folder.path().join("acp.log");
         let mut config = HostConfig::new(log, state, socket, Level::Debug);
         change(&mut config);
-        let host = Host::start(inbox, config).expect("a host");
+        let host = Ends(Some(Host::start(inbox, config).expect("a host")));
         let run = Self {
             host,
             outlet,
