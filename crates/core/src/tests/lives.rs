@@ -1648,6 +1648,17 @@ fn a_conflict_beside_bytes_is_there_in_the_next_neovim() {
     ]);
 }
 
+#[test]
+fn what_a_reject_leaves_of_a_new_file_before_its_report_is_the_agents() {
+    check(&[
+        Step::Tool("announce", 0),
+        Step::Check,
+        Step::Write(2, vec![(0, 0, 1)]),
+        Step::Shell(2, vec![(0, 0, 1)]),
+        Step::User("reject row"),
+    ]);
+}
+
 /// An agent's call begins, outside a turn.
 fn call_begins() -> Step {
     Step::Update(json!({

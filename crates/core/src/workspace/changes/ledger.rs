@@ -342,8 +342,11 @@ impl Workspace {
             // A file that comes back is not new: it continues from the one that was gone.
             let gone = self.reviews.get(&path).map(|review| &review.origin);
             let gone = gone.filter(|origin| {
-                let is_part = origin.stamp.is_some() && origin.stamp == part.after.stamp;
-                part.before.is_missing() && !origin.is_missing() && !is_part
+                let created = part.after.stamp;
+                let is_part = origin.stamp.is_some() && origin.stamp == created;
+                // Of a new file, a reject leaves what it does not know for the agent's.
+                let is_left = is_later(origin.stamp, created);
+                part.before.is_missing() && !origin.is_missing() && !is_part && !is_left
             });
             let origin = gone.unwrap_or(&part.before).clone();
             let (Some(before), Some(taken)) = (origin.text(), part.after.text()) else {

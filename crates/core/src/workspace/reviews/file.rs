@@ -178,7 +178,8 @@ impl FileReview {
             return;
         };
         self.ledger.was_agents(&before, taken);
-        if self.origin.text().as_ref() == Some(taken) {
+        let is_all = origin.is_missing() && self.ledger.base().is_empty();
+        if is_all || self.origin.text().as_ref() == Some(taken) {
             self.origin = origin.clone();
         }
         self.turn_was_agents(taken, origin);
