@@ -76,6 +76,9 @@ fn a_deleted_file_leaves_the_users_lines_in_the_buffer() {
     nvim.wait("the merge to keep the user's line", || {
         nvim.buf_lines(0).contains(&"mine".to_owned()) && hunks(nvim) != json!([])
     });
+    nvim.wait("the message", || {
+        nvim.messages().contains("was deleted on disk")
+    });
     assert_eq!(options(nvim)[0], true);
     check_silent(nvim);
     save(nvim, "write");
