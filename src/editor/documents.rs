@@ -443,12 +443,17 @@ fn attach(buf: i32, source: Source) -> mlua::Result<()> {
     send_whole(buf, name, source)
 }
 
-/// Sends the text of an attached buffer again: the core has let go of it.
+/// Sends the text of an attached buffer again: the core has let go of it. If the buffer `is_saved`, its
+/// text is that of the file.
 ///
 /// # Errors
 /// Neovim's error.
-pub fn attach_again(buf: i32) -> mlua::Result<()> {
-    attach(buf, Source::Before)
+pub fn attach_again(buf: i32, is_saved: bool) -> mlua::Result<()> {
+    let source = match is_saved {
+        true => Source::Disk,
+        false => Source::Before,
+    };
+    attach(buf, source)
 }
 
 fn listen(buf: i32) -> mlua::Result<()> {

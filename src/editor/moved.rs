@@ -78,7 +78,7 @@ pub fn relinked(buf: BufId) -> mlua::Result<()> {
         // This attaches it, too.
         return nested(move || buffer::run(buf, "silent keepalt lockmarks edit"));
     }
-    attach_again(buf)
+    attach_again(buf, is_clean && !is_new)
 }
 
 /// Renames a buffer; the name is shown as short as if the user had typed it.

@@ -66,6 +66,8 @@ pub struct Buffer {
     pub path: PathBuf,
     /// The file that it has the text of.
     pub real: PathBuf,
+    /// Its name leads to another file than that.
+    elsewhere: bool,
     pub text: Text,
     pub tick: u64,
     pub modified: bool,
@@ -165,7 +167,7 @@ impl Buffer {
         disk.write(&self.path, &text, self.format)?;
         self.saved = self.text.clone();
         self.modified = false;
-        if disk.real(&self.path) != self.real {
+        if self.elsewhere {
             out.push(attached(buf, self, disk));
         }
         out.push(Event::Buffer(BufferEvent::Changed {
@@ -205,6 +207,7 @@ impl Editor {
         let mut buffer = Buffer {
             path: path.to_owned(),
             real: PathBuf::new(),
+            elsewhere: false,
             saved: text.clone(),
             known: disk.stamp(path),
             text,
@@ -351,7 +354,8 @@ impl Editor {
         };
         buffer.tick += 1;
         let real = disk.real(&buffer.path);
-        if real != buffer.real && buffer.modified {
+        buffer.elsewhere = real != buffer.real && buffer.modified;
+        if buffer.elsewhere {
             return;
         }
         let is_there = disk.get(&buffer.path.to_string_lossy()).is_some();
@@ -359,9 +363,10 @@ impl Editor {
         if is_there && is_other && !buffer.modified {
             return self.reloads(buf, disk, out);
         }
+        let is_saved = !buffer.modified && !is_other;
         let mut event = attached(buf, buffer, disk);
         if let Event::Buffer(BufferEvent::Attached { stamp, .. }) = &mut event {
-            *stamp = None;
+            *stamp = stamp.filter(|_| is_saved);
         }
         out.push(event);
     }
@@ -543,6 +548,7 @@ impl Editor {
 
 fn attached(buf: BufId, buffer: &mut Buffer, disk: &Disk) -> Event {
     buffer.real = disk.real(&buffer.path);
+    buffer.elsewhere = false;
     Event::Buffer(BufferEvent::Attached {
         buf,
         path: buffer.path.clone(),

@@ -290,6 +290,27 @@ fn a_buffer_is_saved_through_a_link_before_that_is_restored() {
 }
 
 #[test]
+fn what_is_saved_while_a_buffer_is_let_go_is_the_users() {
+    for is_told in [false, true] {
+        let mut w = begun(Open::Before(X));
+        let mut want = files(&w.disk);
+        let buf = w.buf(X);
+        w.holds(Part::Editor);
+        shell(&mut w, DEEDS[2]);
+        if !is_told {
+            w.holds(Part::Watcher);
+        }
+        adds_a_line(&mut w, buf, true);
+        w.goes_on();
+        w.ends_turn("end_turn");
+        w.happens(reject());
+        want.insert("/p/e/x".into(), "the user's\n".into());
+        assert_eq!(files(&w.disk), want, "{is_told}: {:?}", w.log);
+        check_buffers(&w, "in the end");
+    }
+}
+
+#[test]
 fn both_a_link_and_its_file_are_decided_in_the_buffer() {
     let mut w = begun(Open::Before(L));
     let before = files(&w.disk);

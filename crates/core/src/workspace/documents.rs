@@ -175,8 +175,16 @@ pub struct Documents {
     /// The buffers that have a link as their name.
     by_link: HashMap<PathBuf, BufId>,
     loading: BTreeMap<BufId, Loading>,
-    /// The buffers that have the text of another file than their names lead to, as they were let go.
-    relinked: BTreeMap<BufId, Document>,
+    /// The buffers that have the text of another file than their names lead to.
+    relinked: BTreeMap<BufId, LetGo>,
+}
+
+/// A buffer as it was let go.
+#[derive(Debug)]
+struct LetGo {
+    document: Document,
+    /// The file that Neovim has saved since.
+    saved: Option<Stamp>,
 }
 
 /// A buffer whose text arrives in slices, and the lines received so far.
@@ -239,7 +247,7 @@ impl Documents {
             beside: None,
             state,
         };
-        let gone = self.relinked.remove(&buf);
+        let gone = self.relinked.remove(&buf).map(|gone| gone.document);
         let gone = gone.filter(|gone| state.modified && gone.path == document.path);
         document.saved = match self.by_buf.get(&buf).or(gone.as_ref()) {
             // The buffer was never read or written under this name.
@@ -311,7 +319,15 @@ impl Documents {
             document.overwritten = overwritten;
             document.beside = None;
             document.state.modified = false;
+        } else if let Some(gone) = self.relinked.get_mut(&buf) {
+            gone.saved = stamp;
         }
+    }
+
+    /// Returns whether Neovim has saved a file with this stamp from a buffer that was let go.
+    pub fn was_saved(&self, stamp: Option<Stamp>) -> bool {
+        let mut all = self.relinked.values();
+        stamp.is_some() && all.any(|gone| gone.saved == stamp)
     }
 
     /// Returns whether a file was read before a save replaced it.
@@ -393,7 +409,7 @@ impl Documents {
         let open = self.by_buf.iter();
         let open = open.filter(|(_, open)| is_left(&open.name, Some(&open.path)));
         let gone = self.relinked.iter();
-        let gone = gone.filter(|(_, gone)| is_left(&gone.name, None));
+        let gone = gone.filter(|(_, gone)| is_left(&gone.document.name, None));
         let gone = gone.map(|(buf, _)| *buf);
         open.map(|(buf, _)| *buf).chain(gone).collect()
     }
@@ -402,8 +418,10 @@ impl Documents {
     pub fn let_go(&mut self, buf: BufId) -> Option<Document> {
         let earlier = self.relinked.remove(&buf);
         let document = self.detach(buf);
-        let gone = document.clone().or(earlier);
-        self.relinked.extend(gone.map(|gone| (buf, gone)));
+        let saved = None;
+        let gone = document.clone().map(|document| LetGo { document, saved });
+        self.relinked
+            .extend(gone.or(earlier).map(|gone| (buf, gone)));
         document
     }
 

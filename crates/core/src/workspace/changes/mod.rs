@@ -176,6 +176,10 @@ impl Workspace {
         let changes: Vec<FileChange> = changes.into_iter().flat_map(halves).flatten().collect();
         for change in changes {
             let path = change.path.clone();
+            if self.documents.was_saved(change.after.stamp) {
+                let saved = change.after.clone();
+                self.changes.unreported.add(&path, saved, How::Saved);
+            }
             let is_users = is_editors(&change) || self.changes.is_users(&change);
             let agent = self.agent_at(&path).filter(|_| !is_users);
             let mut change = TakeIn::reported(change, agent);
@@ -279,8 +283,26 @@ impl Workspace {
             review.note_saved();
             self.reviews.touch(&document.path);
         }
-        if (over.is_some() || made_for.is_none()) && self.session_at(&document.path).is_some() {
-            let over = over.as_ref().map(|over| {
+        if over.is_some() || made_for.is_none() {
+            self.save_is_known(buf, over.as_ref(), fx);
+        }
+        if let Some(over) = over {
+            self.change_was_overwritten(buf, base, over, fx);
+        }
+    }
+
+    /// Notes the version that Neovim has saved of a buffer's file, and what that replaced without a merge.
+    pub(crate) fn save_is_known(
+        &mut self,
+        buf: BufId,
+        over: Option<&Overwritten>,
+        fx: &mut Effects,
+    ) {
+        let Some(document) = self.documents.get(buf) else {
+            return;
+        };
+        if self.session_at(&document.path).is_some() {
+            let over = over.map(|over| {
                 let there = document.decode(&over.bytes);
                 FileState {
                     stamp: Some(over.stamp),
@@ -288,10 +310,7 @@ impl Workspace {
                 }
             });
             self.changes.note_saved(document, over);
-            self.tell_saved(&document.path, stamp, fx);
-        }
-        if let Some(over) = over {
-            self.change_was_overwritten(buf, base, over, fx);
+            self.tell_saved(&document.path, document.stamp, fx);
         }
     }
 

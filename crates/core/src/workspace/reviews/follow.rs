@@ -40,7 +40,11 @@ impl Workspace {
         fx: &mut Effects,
     ) {
         let before = self.documents.get(buf).cloned();
+        let was_saved = self.documents.was_saved(stamp);
         let gone = self.documents.attach(buf, name, path, text, state, stamp);
+        if was_saved {
+            self.save_is_known(buf, None, fx);
+        }
         self.follow_attached(buf, before, gone, fx);
         self.run_lanes(fx);
     }
