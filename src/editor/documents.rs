@@ -173,9 +173,6 @@ fn report_saved(buf: i32) -> mlua::Result<()> {
         return Ok(());
     }
     set_renamed(buf, false);
-    if set_elsewhere(buf, false) {
-        attach(buf, Source::Disk)?;
-    }
     report_state(buf)?;
     set_known(buf, stamp);
     send(Event::Buffer(BufferEvent::Saved {
@@ -184,7 +181,11 @@ fn report_saved(buf: i32) -> mlua::Result<()> {
         over: replaced.map(|replaced| replaced.overwritten(stamp)),
         made_for: made_for(buf),
     }));
-    Ok(())
+    // The core has let go of it, and takes the file that follows for the one that was saved.
+    match set_elsewhere(buf, false) {
+        true => attach(buf, Source::Disk),
+        false => Ok(()),
+    }
 }
 
 fn on(events: &[&str], body: fn(i32) -> mlua::Result<()>) -> mlua::Result<()> {

@@ -167,9 +167,6 @@ impl Buffer {
         disk.write(&self.path, &text, self.format)?;
         self.saved = self.text.clone();
         self.modified = false;
-        if self.elsewhere {
-            out.push(attached(buf, self, disk));
-        }
         out.push(Event::Buffer(BufferEvent::Changed {
             buf,
             state: self.state(),
@@ -182,6 +179,9 @@ impl Buffer {
             over,
             made_for,
         }));
+        if self.elsewhere {
+            out.push(attached(buf, self, disk));
+        }
         Ok(())
     }
 }

@@ -291,22 +291,32 @@ fn a_buffer_is_saved_through_a_link_before_that_is_restored() {
 
 #[test]
 fn what_is_saved_while_a_buffer_is_let_go_is_the_users() {
-    for is_told in [false, true] {
+    for (is_told, is_kept) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut w = begun(Open::Before(X));
         let mut want = files(&w.disk);
         let buf = w.buf(X);
         w.holds(Part::Editor);
         shell(&mut w, DEEDS[2]);
+        if is_kept {
+            // The editor keeps its unsaved lines.
+            adds_a_line(&mut w, buf, false);
+            w.goes_on();
+        }
+        w.holds(Part::Editor);
         if !is_told {
             w.holds(Part::Watcher);
         }
-        adds_a_line(&mut w, buf, true);
+        match is_kept {
+            true => w.edits(|editor, disk, out| editor.saves(buf, disk, out)),
+            false => adds_a_line(&mut w, buf, true),
+        }
         w.goes_on();
         w.ends_turn("end_turn");
         w.happens(reject());
         want.insert("/p/e/x".into(), "the user's\n".into());
-        assert_eq!(files(&w.disk), want, "{is_told}: {:?}", w.log);
-        check_buffers(&w, "in the end");
+        let what = format!("{is_told} {is_kept}");
+        assert_eq!(files(&w.disk), want, "{what}: {:?}", w.log);
+        check_buffers(&w, &what);
     }
 }
 
