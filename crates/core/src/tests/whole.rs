@@ -70,9 +70,8 @@ fn a_created_file_is_deleted_by_reject_and_kept_by_accept() {
     }
 }
 
-/// Ends the turn and rejects all, up to a number of operations on the disk.
+/// Rejects all, up to a number of operations on the disk.
 fn begins_reject(w: &mut World, ops: usize) {
-    w.ends_turn("end_turn");
     w.holds(Part::Disk);
     w.holds(Part::Watcher);
     reject(w);
@@ -95,6 +94,7 @@ fn check_others_stay(
 ) {
     let mut w = running(place, before);
     shell(&mut w, agent);
+    w.ends_turn("end_turn");
     begins_reject(&mut w, ops);
     let is_over = w.disk.busy().is_empty();
     w.disk.put(F, others);
@@ -128,6 +128,7 @@ fn what_the_user_saves_during_a_reject_of_the_whole_file_stays() {
     for (ops, is_closed) in (0..4).flat_map(|ops| [(ops, false), (ops, true)]) {
         let mut w = running(Place::Buffer, None);
         shell(&mut w, |disk| disk.put(F, "new\n"));
+        w.ends_turn("end_turn");
         begins_reject(&mut w, ops);
         types(&mut w, 0, 0, &["mine"]);
         saves(&mut w);
@@ -139,6 +140,28 @@ fn what_the_user_saves_during_a_reject_of_the_whole_file_stays() {
         let there = disk(&w).unwrap_or_default();
         assert!(there.contains("mine\n"), "{ops}, {is_closed}: {there}");
         w.skip();
+    }
+}
+
+#[test]
+fn a_file_that_is_opened_while_it_is_rejected_is_decided() {
+    let put = |text: &'static str| move |disk: &mut super::disk::Disk| disk.put(F, text);
+    for ops in 0..4 {
+        for before in [None, Some("old\n")] {
+            let what = format!("{ops} {before:?}");
+            let mut w = running(Place::Disk, before);
+            shell(&mut w, put("new\n"));
+            w.disk.chmods(F, 0o755);
+            w.ends_turn("end_turn");
+            shell(&mut w, put("new\nmine\n"));
+            begins_reject(&mut w, ops);
+            w.opens_file(F);
+            w.goes_on();
+            let want = format!("{}mine\n", before.unwrap_or_default());
+            assert_eq!(disk(&w).as_deref(), Some(&*want), "{what}");
+            assert_eq!(w.buffer(F), want, "{what}");
+            check_settled(&w);
+        }
     }
 }
 

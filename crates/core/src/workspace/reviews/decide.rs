@@ -553,11 +553,16 @@ impl Workspace {
                         ..state
                     };
                 }
-                // A buffer was loaded just before the file was replaced.
-                if is_open {
-                    self.reread(path, false, fx);
-                }
                 self.reviews.touch(path);
+                // A buffer was loaded just before the file was replaced. What is left of the file is
+                // rejected once the buffer has the text.
+                if is_open {
+                    let goes_on = end == End::Stays && decide.rejects_all();
+                    self.reread(path, goes_on, fx);
+                    if goes_on {
+                        return Next::Done;
+                    }
+                }
                 end
             }
             _ => return Next::Done,
