@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::event::Event;
@@ -23,8 +24,10 @@ pub struct Disk {
     pub broken: BTreeSet<PathBuf>,
     /// Files whose content the shadow may not read.
     pub closed: BTreeSet<PathBuf>,
-    /// Number of writes per file.
+    /// The times at which files were written and links were made.
     written: BTreeMap<PathBuf, u64>,
+    /// The time: the number of writes so far.
+    time: u64,
     /// Permission bits, where they differ from the default.
     pub modes: BTreeMap<PathBuf, u32>,
     /// Moved files, from and to, since the shadow last looked.
@@ -46,6 +49,7 @@ impl Disk {
             links: self.links.clone(),
             closed: self.closed.clone(),
             written: self.written.clone(),
+            time: self.time,
             modes: self.modes.clone(),
             keeps_nothing: self.keeps_nothing,
             keeps_no_text: self.keeps_no_text,
@@ -73,8 +77,19 @@ impl Disk {
 
     /// Replaces a file's bytes, and with them its stamp.
     pub fn set(&mut self, path: PathBuf, bytes: Vec<u8>) {
-        *self.written.entry(path.clone()).or_default() += 1;
+        self.dates(&path);
         self.files.insert(path, bytes);
+    }
+
+    /// Makes a symbolic link, or changes one.
+    pub fn link(&mut self, path: &str, to: &str) {
+        self.dates(Path::new(path));
+        self.links.insert(path.into(), to.into());
+    }
+
+    fn dates(&mut self, path: &Path) {
+        self.time += 1;
+        self.written.insert(path.to_owned(), self.time);
     }
 
     /// Another program deletes a file.
@@ -137,7 +152,7 @@ impl Disk {
             let state = FileState {
                 body: Body::Link(to.clone()),
                 mode: None,
-                stamp: None,
+                stamp: self.stamp_of_link(path),
             };
             states.insert(path.clone(), state);
         }
@@ -265,15 +280,25 @@ impl Disk {
 
     /// Returns the stamp of a file; it changes with every write.
     pub fn stamp(&self, path: &Path) -> Option<Stamp> {
-        let bytes = self.files.get(&self.real(path))?;
+        let real = self.real(path);
+        let bytes = self.files.get(&real)?;
+        Some(self.dated(&real, bytes))
+    }
+
+    fn stamp_of_link(&self, path: &Path) -> Option<Stamp> {
+        let to = self.links.get(path)?;
+        Some(self.dated(path, to.as_os_str().as_bytes()))
+    }
+
+    fn dated(&self, path: &Path, bytes: &[u8]) -> Stamp {
         let mut hasher = std::hash::DefaultHasher::new();
         bytes.hash(&mut hasher);
-        let written = self.written.get(&self.real(path)).copied().unwrap_or(0);
-        Some(Stamp {
+        let written = self.written.get(path).copied().unwrap_or(0);
+        Stamp {
             inode: hasher.finish(),
             bytes: bytes.len() as u64,
             modified: (written as i64, 0),
-        })
+        }
     }
 
     pub fn write(&mut self, path: &Path, text: &Text, format: Format) -> Result<(), String> {
@@ -314,6 +339,7 @@ impl Disk {
             } => self.blobs[blob].clone(),
             Body::Link(to) => {
                 self.files.remove(path);
+                self.dates(path);
                 self.links.insert(path.to_owned(), to.clone());
                 return Ok(self.stamp(path));
             }

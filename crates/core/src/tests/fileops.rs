@@ -83,7 +83,7 @@ fn merging_into_an_ever_changing_buffer_fails_after_max_tries() {
 #[test]
 fn writes_by_two_names_of_a_file_are_serialized() {
     let mut w = running(Place::Disk, Some("a\nb\n"));
-    w.disk.links.insert(LINK.into(), F.into());
+    w.disk.link(LINK, F);
     w.holds(Part::Disk);
     writes_by(&mut w, LINK, "1", "a\nX\nb\n");
     writes_by(&mut w, F, "2", "a\nX\nb\nY\n");
@@ -134,7 +134,7 @@ fn a_decision_waits_for_the_write_before_it() {
 fn a_read_during_a_write_by_another_name_is_not_its_base() {
     let mut w = World::ready();
     w.disk.put(F, "a\nb\n");
-    w.disk.links.insert(LINK.into(), F.into());
+    w.disk.link(LINK, F);
     w.settle();
     let params = json!({ "sessionId": "s1", "path": F });
     w.asks("0", "fs/read_text_file", &params);

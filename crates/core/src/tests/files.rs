@@ -157,7 +157,7 @@ fn failed_reads_and_writes_are_reported() {
     }
     writes(&mut w, "5", "f", "x");
     check_error(&w, "5", -32602, "not an absolute path");
-    w.disk.links.insert("/p/link".into(), "/etc/passwd".into());
+    w.disk.link("/p/link", "/etc/passwd");
     writes(&mut w, "6", "/p/link", "x");
     check_error(&w, "6", -32602, "outside the session's folders");
     w.disk.broken.insert(F.into());

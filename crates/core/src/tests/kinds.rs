@@ -30,14 +30,14 @@ pub const DEEDS: [Deed; 6] = [
     |disk| {
         disk.moves("/p/d/x", "/p/e/x");
         disk.moves("/p/d/y/z", "/p/e/y/z");
-        disk.links.insert("/p/d".into(), "/p/e".into());
+        disk.link("/p/d", "/p/e");
     },
     |disk| {
         // A file that has changed is not a moved one.
         disk.removes("/p/d/x");
         disk.put("/p/e/x", "X\ny\n");
         disk.moves("/p/d/y/z", "/p/e/y/z");
-        disk.links.insert("/p/d".into(), "/p/e".into());
+        disk.link("/p/d", "/p/e");
     },
     |disk| {
         disk.moves("/p/d/x", "/p/e/x");

@@ -28,21 +28,21 @@ const DEEDS: [Deed; 8] = [
     },
     |disk| {
         disk.moves(A, "/p/b");
-        disk.links.insert(L.into(), "/p/b".into());
+        disk.link(L, "/p/b");
     },
     |disk| {
         disk.moves(X, "/p/e/x");
-        disk.links.insert(X.into(), "/p/e/x".into());
+        disk.link(X, "/p/e/x");
     },
     |disk| {
         disk.put(N, "n\n");
-        disk.links.insert(M.into(), N.into());
+        disk.link(M, N);
     },
     |disk| drop(disk.links.remove(Path::new(L))),
-    |disk| drop(disk.links.insert(L.into(), X.into())),
+    |disk| disk.link(L, X),
     |disk| {
         disk.put(A, "a\nB\n");
-        disk.links.insert(L.into(), X.into());
+        disk.link(L, X);
     },
     |disk| {
         disk.links.remove(Path::new(L));
@@ -84,7 +84,7 @@ fn begun(open: Open) -> World {
     let mut w = World::ready();
     w.disk.put(A, "a\nb\n");
     w.disk.put(X, "x\ny\n");
-    w.disk.links.insert(L.into(), A.into());
+    w.disk.link(L, A);
     w.settle();
     if let Open::Before(path) = open {
         w.opens_file(path);
@@ -237,7 +237,7 @@ fn a_link_in_the_place_of_a_reviewed_file_ends_the_review_unless_it_leads_to_tha
         w.disk.removes(X);
         let to = if is_moved { "/p/e/x" } else { A };
         w.holds(Part::Watcher);
-        w.disk.links.insert(X.into(), to.into());
+        w.disk.link(X, to);
         let next = w.next_neovim();
         let reviews = next.model.workspace.reviews().iter();
         let pending = reviews.filter(|(_, file)| file.is_pending());
@@ -267,7 +267,7 @@ fn a_buffer_is_saved_through_a_link_before_that_is_restored() {
     let deed: Deed = |disk| {
         disk.removes(X);
         disk.put("/p/b", "x\ny\n");
-        disk.links.insert(X.into(), "/p/b".into());
+        disk.link(X, "/p/b");
     };
     for is_undo in [false, true] {
         let mut w = begun(Open::Before(X));
@@ -321,6 +321,33 @@ fn what_is_saved_while_a_buffer_is_let_go_is_the_users() {
 }
 
 #[test]
+fn what_is_saved_through_a_link_that_was_just_made_is_the_users() {
+    let copied: Deed = |disk| {
+        disk.removes(X);
+        disk.put("/p/e/x", "x\ny\n");
+        disk.link(X, "/p/e/x");
+    };
+    for (is_moved, is_wiped) in [(true, false), (true, true), (false, false), (false, true)] {
+        let deed = if is_moved { DEEDS[2] } else { copied };
+        let mut w = begun(Open::Before(X));
+        let mut want = files(&w.disk);
+        w.holds(Part::Watcher);
+        shell(&mut w, deed);
+        let buf = w.buf(X);
+        adds_a_line(&mut w, buf, true);
+        if is_wiped {
+            w.edits(|editor, _, out| editor.wipes(buf, out));
+        }
+        w.goes_on();
+        w.ends_turn("end_turn");
+        w.happens(reject());
+        want.insert("/p/e/x".into(), "the user's\nx\ny\n".into());
+        assert_eq!(files(&w.disk), want, "{is_moved} {is_wiped}: {:?}", w.log);
+        check_buffers(&w, "in the end");
+    }
+}
+
+#[test]
 fn both_a_link_and_its_file_are_decided_in_the_buffer() {
     let mut w = begun(Open::Before(L));
     let before = files(&w.disk);
@@ -334,7 +361,7 @@ fn both_a_link_and_its_file_are_decided_in_the_buffer() {
 /// Replaces the folder of a file by a link to another folder, which has a file of the same name.
 fn replaces_folder(disk: &mut Disk) {
     disk.removes(X);
-    disk.links.insert("/p/d".into(), "/p/e".into());
+    disk.link("/p/d", "/p/e");
 }
 
 fn with_folders(open: Open) -> World {
@@ -380,11 +407,9 @@ fn unsaved_lines_are_not_those_of_the_file_that_a_link_leads_to_by_now() {
         let buf = w.buf(L);
         adds_a_line(&mut w, buf, false);
         let text = w.editor.buffers[&buf].text.to_string();
+        shell(&mut w, |disk| disk.link(L, "/p/none"));
         shell(&mut w, |disk| {
-            drop(disk.links.insert(L.into(), "/p/none".into()))
-        });
-        shell(&mut w, |disk| {
-            disk.links.insert(L.into(), X.into());
+            disk.link(L, X);
             if !is_written {
                 disk.put(X, "x\nY\n");
             }

@@ -394,7 +394,7 @@ fn a_kept_review_of_a_file_that_a_link_has_replaced_is_not_of_the_links_target()
         w.disk.put(F, NEW);
         // The link was there before this Neovim.
         w.holds(Part::Watcher);
-        w.disk.links.insert("/p/linked".into(), F.into());
+        w.disk.link("/p/linked", F);
         if is_open {
             w.opens_file(F);
         }
@@ -732,7 +732,7 @@ fn a_commit_of_a_link_accepts_it() {
         let mut w = running(Place::Disk, before);
         shell(&mut w, |disk| {
             disk.files.remove(Path::new(F));
-            disk.links.insert(F.into(), "/p/other".into());
+            disk.link(F, "/p/other");
         });
         w.ends_turn("end_turn");
         w.goes_on();

@@ -186,9 +186,9 @@ fn an_incomplete_request_is_shown_until_an_update_completes_it() {
 #[test]
 fn links_are_not_trusted() {
     let mut w = ruled(&[rule(ALLOW, "**"), rule(REJECT, "/etc/**")]);
-    w.disk.links.insert("/p/home".into(), "/home/user".into());
-    w.disk.links.insert("/p/etc".into(), "/etc".into());
-    w.disk.links.insert("/p/inside".into(), "/p/f".into());
+    w.disk.link("/p/home", "/home/user");
+    w.disk.link("/p/etc", "/etc");
+    w.disk.link("/p/inside", "/p/f");
     w.skip();
     asks(&mut w, "0", &edit("/p/home/.bashrc"), &ONCE);
     assert!(w.was_told("permission 1 of 1 requested"));
@@ -247,7 +247,7 @@ fn a_shown_call_is_never_allowed_as_another() {
 #[test]
 fn a_command_is_not_allowed_in_a_folder_linked_from_outside() {
     let mut w = ruled(&[rule(ALLOW, "cd *"), rule(ALLOW, "git status *")]);
-    w.disk.links.insert("/p/etc".into(), "/etc".into());
+    w.disk.link("/p/etc", "/etc");
     asks(&mut w, "0", &run("cd etc && git status"), &ONCE);
     assert!(w.editor.permission.is_some());
     w.happens(Event::Answer {

@@ -862,7 +862,7 @@ fn a_link_replaced_by_a_file_is_restored() {
     let mut w = running(Place::Disk, Some("a\n"));
     w.ends_turn("end_turn");
     shell(&mut w, |disk| {
-        disk.links.insert(G.into(), F.into());
+        disk.link(G, F);
     });
     w.prompts("go");
     shell(&mut w, |disk| {
@@ -950,7 +950,7 @@ fn a_file_replaced_by_a_link_to_nowhere_is_restored() {
         let mut w = running(place, Some("a\nb\n"));
         shell(&mut w, |disk| {
             disk.removes(F);
-            disk.links.insert(F.into(), "/nowhere".into());
+            disk.link(F, "/nowhere");
         });
         check_whole(&w, F, &[Whole::Link]);
         w.ends_turn("end_turn");
@@ -1009,7 +1009,7 @@ fn rejects_of_whole_file_changes_can_be_undone() {
     check_taken_back(Place::Disk, Some("text\n"), bytes);
     check_taken_back(Place::Disk, None, |disk| disk.set(F.into(), Vec::new()));
     check_taken_back(Place::Disk, Some("a\n"), |disk| {
-        disk.links.insert(G.into(), F.into());
+        disk.link(G, F);
     });
 }
 
@@ -1058,7 +1058,7 @@ fn check_a_link_for_a_moment(place: Place, is_over: bool, is_late: bool) {
     if is_over {
         w.ends_turn("end_turn");
     }
-    w.disk.links.insert(F.into(), "/nowhere".into());
+    w.disk.link(F, "/nowhere");
     w.shadow.looks(&mut w.disk);
     if !is_late {
         w.settle();
@@ -1173,7 +1173,7 @@ fn a_moved_file_with_a_link_in_its_place_that_the_agent_writes_through_is_restor
     for place in PLACES {
         let mut w = running(place, Some("a\nb\n"));
         shell(&mut w, |disk| disk.moves(F, G));
-        shell(&mut w, |disk| drop(disk.links.insert(F.into(), G.into())));
+        shell(&mut w, |disk| disk.link(F, G));
         writes(&mut w, "1", "a\nB\n");
         w.settle();
         w.ends_turn("end_turn");

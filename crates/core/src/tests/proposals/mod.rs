@@ -223,7 +223,7 @@ fn a_disabled_preview_is_not_drawn() {
 fn a_proposal_through_a_link_applies_to_its_target() {
     let mut w = World::ready();
     w.disk.put(F, OLD);
-    w.disk.links.insert("/p/link".into(), F.into());
+    w.disk.link("/p/link", F);
     w.settle();
     w.prompts("hi");
     asks(

@@ -119,7 +119,7 @@ impl Story {
     /// Lets agents also use the link to the first file.
     pub fn links(&mut self) {
         self.has_link = true;
-        self.w.disk.links.insert(LINK.into(), FILES[0].into());
+        self.w.disk.link(LINK, FILES[0]);
     }
 
     /// Returns the review of a file.

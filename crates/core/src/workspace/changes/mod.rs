@@ -176,7 +176,7 @@ impl Workspace {
         let changes: Vec<FileChange> = changes.into_iter().flat_map(halves).flatten().collect();
         for change in changes {
             let path = change.path.clone();
-            if self.documents.was_saved(change.after.stamp) {
+            if self.was_saved_by_link(&path, change.after.stamp) {
                 let saved = change.after.clone();
                 self.changes.unreported.add(&path, saved, How::Saved);
             }
@@ -194,6 +194,13 @@ impl Workspace {
         for lane in lanes.into_values() {
             self.run_lane(lane, fx);
         }
+    }
+
+    /// Returns whether Neovim has saved this version of a file from a buffer whose name was not known to
+    /// lead to it.
+    pub(crate) fn was_saved_by_link(&self, path: &Path, stamp: Option<Stamp>) -> bool {
+        let is_saved = self.documents.was_saved(stamp);
+        is_saved || self.changes.unreported.is_saved_beside(path, stamp)
     }
 
     /// Reports what a file under review was found to be if no host does, because its session is

@@ -40,7 +40,7 @@ impl Workspace {
         fx: &mut Effects,
     ) {
         let before = self.documents.get(buf).cloned();
-        let was_saved = self.documents.was_saved(stamp);
+        let was_saved = self.was_saved_by_link(&path, stamp);
         let gone = self.documents.attach(buf, name, path, text, state, stamp);
         if was_saved {
             self.save_is_known(buf, None, fx);
