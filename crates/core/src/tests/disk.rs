@@ -82,9 +82,10 @@ impl Disk {
     }
 
     /// Makes a symbolic link, or changes one.
-    pub fn link(&mut self, path: &str, to: &str) {
-        self.dates(Path::new(path));
-        self.links.insert(path.into(), to.into());
+    pub fn link(&mut self, path: impl AsRef<Path>, to: impl AsRef<Path>) {
+        self.dates(path.as_ref());
+        self.links
+            .insert(path.as_ref().to_owned(), to.as_ref().to_owned());
     }
 
     fn dates(&mut self, path: &Path) {
@@ -339,8 +340,7 @@ impl Disk {
             } => self.blobs[blob].clone(),
             Body::Link(to) => {
                 self.files.remove(path);
-                self.dates(path);
-                self.links.insert(path.to_owned(), to.clone());
+                self.link(path, to);
                 return Ok(self.stamp(path));
             }
             Body::Bytes { blob: None, .. } => self.files[path].clone(),

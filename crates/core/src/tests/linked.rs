@@ -50,6 +50,13 @@ const DEEDS: [Deed; 8] = [
     },
 ];
 
+/// Replaces a file by a link to a copy of it.
+const COPIED: Deed = |disk| {
+    disk.removes(X);
+    disk.put("/p/e/x", "x\ny\n");
+    disk.link(X, "/p/e/x");
+};
+
 /// When a file is opened.
 #[derive(Debug, Clone, Copy)]
 enum Open {
@@ -263,19 +270,13 @@ fn adds_a_line(w: &mut World, buf: BufId, is_saved: bool) {
 
 #[test]
 fn a_buffer_is_saved_through_a_link_before_that_is_restored() {
-    // The agent has replaced a file by a link to a copy of it.
-    let deed: Deed = |disk| {
-        disk.removes(X);
-        disk.put("/p/b", "x\ny\n");
-        disk.link(X, "/p/b");
-    };
     for is_undo in [false, true] {
         let mut w = begun(Open::Before(X));
         let mut want = files(&w.disk);
-        turn(&mut w, deed, Open::Before(X));
+        turn(&mut w, COPIED, Open::Before(X));
         let buf = w.buf(X);
         adds_a_line(&mut w, buf, true);
-        want.insert("/p/b".into(), "the user's\n".into());
+        want.insert("/p/e/x".into(), "the user's\n".into());
         // It may be slow.
         w.holds(Part::Editor);
         match is_undo {
@@ -322,13 +323,8 @@ fn what_is_saved_while_a_buffer_is_let_go_is_the_users() {
 
 #[test]
 fn what_is_saved_through_a_link_that_was_just_made_is_the_users() {
-    let copied: Deed = |disk| {
-        disk.removes(X);
-        disk.put("/p/e/x", "x\ny\n");
-        disk.link(X, "/p/e/x");
-    };
     for (is_moved, is_wiped) in [(true, false), (true, true), (false, false), (false, true)] {
-        let deed = if is_moved { DEEDS[2] } else { copied };
+        let deed = if is_moved { DEEDS[2] } else { COPIED };
         let mut w = begun(Open::Before(X));
         let mut want = files(&w.disk);
         w.holds(Part::Watcher);
