@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::json;
 
 use super::super::files::{Script, go_on, prompt, start, wait_pause};
-use crate::harness::{Nvim, Project};
+use crate::harness::Project;
+use crate::review::wait_files;
 
 /// The number of files that differ in the other branch; more than fit into the list's window.
 const COUNT: usize = 400;
@@ -36,10 +37,6 @@ fn count(folder: &Path) -> usize {
         .sum()
 }
 
-fn files(nvim: &Nvim) -> serde_json::Value {
-    nvim.lua("return require('acp').status().review.files", ())
-}
-
 #[test]
 fn a_branch_switch_inside_a_turn_is_reviewed_decided_and_undone() {
     let script = Script::new()
@@ -52,7 +49,7 @@ fn a_branch_switch_inside_a_turn_is_reviewed_decided_and_undone() {
     let blobs = nvim.project.root().join("state/nvim/acp.nvim/blobs");
     nvim.wait("the copies of all files", || count(&blobs) >= COUNT);
     go_on(&nvim, "copied");
-    nvim.wait("the review", || files(&nvim) == COUNT);
+    wait_files(&nvim, COUNT);
     nvim.cmd("Acp review");
     nvim.wait_text("Review · 400 files");
     let lines = nvim.lua("return vim.api.nvim_buf_line_count(0)", ());
@@ -64,7 +61,7 @@ fn a_branch_switch_inside_a_turn_is_reviewed_decided_and_undone() {
     nvim.keys("A");
     nvim.wait_text("Accept everything in 399 files?");
     nvim.keys("y");
-    nvim.wait("nothing to review", || files(&nvim) == 0);
+    wait_files(&nvim, 0);
     nvim.lua("require('acp').review.undo_turn({ confirm = false })", ());
     nvim.wait("the undo of every file", || {
         (0..COUNT).all(|n| nvim.project.read(&format!("src/{n:03}.txt")) == text(n, "main"))

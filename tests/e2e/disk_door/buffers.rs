@@ -10,7 +10,7 @@ use super::super::files::{
 };
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
-use crate::review::wait_file;
+use crate::review::{wait_file, wait_files};
 
 #[test]
 fn a_clean_buffer_gets_the_text_and_is_not_reloaded() {
@@ -338,14 +338,4 @@ fn a_deleted_file_in_an_encoding_of_neovims_is_restored_without_its_buffer() {
             nvim.quit();
         }
     }
-}
-
-/// Waits until so many files are under review.
-#[track_caller]
-fn wait_files(nvim: &Nvim, count: u64) {
-    // Without a session there is no count.
-    let files = "return (require('acp').status().review or {}).files";
-    nvim.wait(&format!("{count} files under review"), || {
-        nvim.lua(files, ()) == count
-    });
 }

@@ -11,7 +11,7 @@ use super::super::files::{
 };
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
-use crate::review::{wait_file, wait_window_closed};
+use crate::review::{wait_file, wait_files, wait_window_closed};
 
 /// Returns the names of all file buffers, listed or not, and the alternate buffer's.
 fn buffers(nvim: &Nvim) -> serde_json::Value {
@@ -237,9 +237,7 @@ fn a_file_moved_over_another_open_one_loses_neither_text() {
     nvim.cmd("buffer a.txt");
     nvim.keys("ggOtyped<Esc>");
     turn(nvim);
-    nvim.wait("both files to be under review", || {
-        nvim.lua("return require('acp').status().review.files", ()) == 2
-    });
+    wait_files(nvim, 2);
     // The user's line stays; the others are gone with the file, and can be rejected.
     wait_lines(nvim, &["typed"]);
     check_silent(nvim);
@@ -266,9 +264,7 @@ fn check_replaced_by_link(shown: &str) {
     let folder = nvim.project.root().join("agents");
     prompt(&nvim);
     nvim.wait("the link", || folder.join("linked").exists());
-    nvim.wait("the link to be under review", || {
-        nvim.lua("return require('acp').status().review.files", ()) == 2
-    });
+    wait_files(&nvim, 2);
     touch(&folder.join("go"), "");
     nvim.wait_script("agent");
     wait_window_closed(&nvim);
@@ -279,9 +275,7 @@ fn check_replaced_by_link(shown: &str) {
         !is_link && std::fs::read_to_string(place("a.txt")).is_ok_and(|now| now.contains("two"))
     });
     nvim.wait("the target to be gone", || !place("real.txt").exists());
-    nvim.wait("the end of the review", || {
-        nvim.lua("return require('acp').status().review.files", ()) == 0
-    });
+    wait_files(&nvim, 0);
     check_bytes(&nvim, "a.txt", "one\ntwo\nthree\n");
     nvim.quit();
 }
@@ -305,9 +299,7 @@ fn a_file_made_executable_is_not_reloaded() {
         let reads = "return { vim.b.changedtick, vim.fn.undotree().seq_last }";
         let before = nvim.lua(reads, ());
         turn(nvim);
-        nvim.wait("the mode in the review", || {
-            nvim.lua("return require('acp').status().review.files", ()) == 1
-        });
+        wait_files(nvim, 1);
         check_silent(nvim);
         assert_eq!(nvim.lua(reads, ()), before);
         nvim.keys("Atwo<Esc>");

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use super::super::files::{Script, check_bytes, hunks, open, turn, wait_hunks, wait_lines};
 use super::{Door, check_silent, options, save};
 use crate::harness::{Nvim, Project};
+use crate::review::wait_files;
 
 /// 'fileencodings' under which a file of these bytes is read in their encoding, and its first line.
 const ENCODINGS: [(&str, &[u8], &str); 4] = [
@@ -192,8 +193,7 @@ fn a_review_goes_on_in_a_next_neovim_whose_buffer_reads_the_file_in_another_enco
             nvim.wait("the change again", || hunks(&nvim) != json!([]));
             nvim.cmd("Acp reject all");
             wait_bytes(&nvim, &before);
-            let files = "return (require('acp').status().review or {}).files or 0";
-            nvim.wait("nothing to review", || nvim.lua(files, ()) == 0);
+            wait_files(&nvim, 0);
             check_silent(&nvim);
             nvim.quit();
         }
@@ -306,8 +306,7 @@ fn a_file_in_utf_16_is_reviewed_as_a_whole() {
     let nvim = &door.nvim;
     assert_eq!(options(nvim)[4], "utf-16le");
     turn(nvim);
-    let files = "return (require('acp').status().review or {}).files";
-    nvim.wait("a file under review", || nvim.lua(files, ()) == 1);
+    wait_files(nvim, 1);
     check_bytes(nvim, "a.txt", b"\xff\xfeb\0\n\0");
     nvim.cmd("Acp reject all");
     wait_bytes(nvim, before);

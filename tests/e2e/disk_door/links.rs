@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Door, check_silent, save};
 use crate::files::{Script, check_bytes, start, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
-use crate::review::{wait_file, wait_shown};
+use crate::review::{wait_file, wait_files, wait_shown};
 
 #[test]
 fn a_rejected_mode_of_a_linked_file_leaves_the_link() {
@@ -23,9 +23,7 @@ fn a_rejected_mode_of_a_linked_file_leaves_the_link() {
     let before = mode();
     nvim.cmd("edit link.txt");
     turn(nvim);
-    nvim.wait("the mode in the review", || {
-        nvim.lua("return require('acp').status().review.files", ()) == 1
-    });
+    wait_files(nvim, 1);
     nvim.cmd("Acp reject all");
     nvim.wait("the old mode", || mode() == before);
     assert!(nvim.project.path("link.txt").is_symlink());
@@ -109,13 +107,6 @@ fn opened(deed: &str) -> Door {
     door.nvim.cmd("edit link.txt");
     door.nvim.keys("3G");
     door
-}
-
-#[track_caller]
-fn wait_files(nvim: &Nvim, files: usize) {
-    nvim.wait("the files in the review", || {
-        nvim.lua("return require('acp').status().review.files", ()) == files
-    });
 }
 
 #[track_caller]

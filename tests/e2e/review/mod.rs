@@ -70,6 +70,15 @@ pub fn wait_file(nvim: &Nvim, path: &str, content: &str) {
     });
 }
 
+/// Waits until so many files are under review; without a session there is no number.
+#[track_caller]
+pub fn wait_files(nvim: &Nvim, files: usize) {
+    let there = "return (require('acp').status().review or {}).files";
+    nvim.wait(&format!("{files} files under review"), || {
+        nvim.lua(there, ()) == files
+    });
+}
+
 /// Returns the row of the cursor.
 #[track_caller]
 pub fn row(nvim: &Nvim) -> usize {

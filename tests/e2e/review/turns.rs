@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{wait_file, wait_window_closed};
+use super::{wait_file, wait_files, wait_window_closed};
 use crate::files::{Script, start, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 
@@ -35,8 +35,7 @@ fn the_last_turn_is_accepted_or_rejected() {
     let nvim = two_turns();
     nvim.cmd("Acp accept turn");
     wait_hunks(&nvim, json!([[0, ["one"], ["ONE"], "pending"]]));
-    let files = "return require('acp').status().review.files";
-    nvim.wait("the new file to be accepted", || nvim.lua(files, ()) == 1);
+    wait_files(&nvim, 1);
     nvim.cmd("Acp reject turn");
     wait_hunks(&nvim, json!([]));
     wait_file(&nvim, "a.txt", "one\ntwo\nTHREE\nfour\n");
@@ -79,8 +78,7 @@ fn a_turn_is_undone_after_confirmation_and_restored() {
     wait_file(&nvim, "a.txt", "ONE\ntwo\nTHREE\nfour\n");
     wait_file(&nvim, "new.txt", "new\n");
     wait_hunks(&nvim, json!([]));
-    let files = "return require('acp').status().review.files";
-    nvim.wait("nothing to review", || nvim.lua(files, ()) == 0);
+    wait_files(&nvim, 0);
     nvim.quit();
 }
 

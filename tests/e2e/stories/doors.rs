@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use crate::files::{Script, check_bytes, prompt, start, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
-use crate::review::{wait_file, wait_shown};
+use crate::review::{wait_file, wait_files, wait_shown};
 
 const DOORS: [Door; 3] = [Door::Asked, Door::Client, Door::Disk];
 
@@ -271,9 +271,7 @@ fn an_overwritten_and_a_deleted_file_are_restored() {
         let project = Project::new().file("a.txt", OLD);
         let nvim = start(project.agent("agent", &script.done()), open);
         turn(&nvim);
-        nvim.wait("the deletion", || {
-            nvim.lua("return require('acp').status().review.files", ()) == 1
-        });
+        wait_files(&nvim, 1);
         nvim.cmd("Acp reject all");
         wait_file(&nvim, "a.txt", OLD);
         nvim.quit();

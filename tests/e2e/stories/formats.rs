@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{git, list};
 use crate::files::{Script, open, turn};
 use crate::harness::{Nvim, Project};
+use crate::review::wait_files;
 
 const FORMATS: [(&str, &[u8]); 7] = [
     ("unix", b"one\ntwo\nthree\n"),
@@ -125,10 +126,7 @@ fn state(path: &Path) -> Option<(u32, Vec<u8>)> {
 /// Waits until these files, and no others, are under review.
 #[track_caller]
 fn wait_listed(nvim: &Nvim, files: &[&str]) {
-    let code = "return (require('acp').status().review or {}).files or 0";
-    nvim.wait(&format!("{} files under review", files.len()), || {
-        nvim.lua(code, ()) == files.len()
-    });
+    wait_files(nvim, files.len());
     let list = list(nvim);
     let is_listed = |file: &&&str| list.iter().any(|line| line.starts_with(**file));
     let missing: Vec<&&str> = files.iter().filter(|file| !is_listed(file)).collect();
