@@ -141,6 +141,7 @@ fn renamed(buf: i32) -> mlua::Result<()> {
 
 /// Reports a buffer that was saved.
 fn saved(fired: Fired) -> mlua::Result<()> {
+    acp_edge::slow::pause("saved");
     let buf = fired.buf()?;
     // Another autocommand may have wiped it out.
     if !buffer::is_loaded(buf)? || written::is_other(buf, &fired.matched()?)? {
@@ -177,15 +178,12 @@ fn report_saved(buf: i32) -> mlua::Result<()> {
     set_known(buf, stamp);
     send(Event::Buffer(BufferEvent::Saved {
         buf: BufId(buf),
+        real: path(buf)?,
         stamp,
         over: replaced.map(|replaced| replaced.overwritten(stamp)),
         made_for: made_for(buf),
     }));
-    // The core has let go of it, and takes the file that follows for the one that was saved.
-    match set_elsewhere(buf, false) {
-        true => attach(buf, Source::Disk),
-        false => Ok(()),
-    }
+    Ok(())
 }
 
 fn on(events: &[&str], body: fn(i32) -> mlua::Result<()>) -> mlua::Result<()> {

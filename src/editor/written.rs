@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nvim_oxi::mlua;
 
-use super::documents::{is_attached, set_known};
+use super::documents::{is_attached, is_elsewhere, set_known};
 use super::kit::autocmd::{self, Fired, Scope};
 use super::kit::{buffer, user};
 use super::state::{self, send};
@@ -40,7 +40,7 @@ fn begins(fired: Fired) -> mlua::Result<()> {
     let (buf, is_whole) = (fired.buf()?, fired.event()? == "BufWritePre");
     // `:write NAME` names an unnamed buffer without an event that attaches it.
     let is_of_lines = !is_whole || !is_attached(buf) || is_other(buf, &target)?;
-    let step = match is_of_lines {
+    let step = match is_of_lines || is_elsewhere(buf, &real) {
         true => SaveStep::Lines,
         false => SaveStep::Buffer,
     };

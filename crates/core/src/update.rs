@@ -372,12 +372,13 @@ fn buffer_event(model: &mut Model, event: BufferEvent, fx: &mut Effects) {
         BufferEvent::Changed { buf, state } => model.workspace.buffer_changed(buf, state),
         BufferEvent::Saved {
             buf,
+            real,
             stamp,
             over,
             made_for,
         } => model
             .workspace
-            .buffer_saved(buf, (stamp, over), made_for, fx),
+            .buffer_saved(buf, (real, stamp, over), made_for, fx),
         BufferEvent::Written {
             path,
             before,

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{Door, check_silent, save};
-use crate::files::{Script, check_bytes, start, turn, wait_hunks, wait_lines};
+use crate::files::{Script, check_bytes, hunks, start, turn, wait_hunks, wait_lines};
 use crate::harness::{Nvim, Project};
 use crate::review::{wait_file, wait_files, wait_shown};
 
@@ -209,6 +209,43 @@ fn what_the_user_writes_through_an_agents_link_stays_when_the_link_is_rejected()
     wait_file(nvim, "q/a.txt", "mine\n");
     wait_files(nvim, 0);
     wait_lines(nvim, &["one"]);
+    door.nvim.quit();
+}
+
+#[test]
+fn what_is_saved_through_a_link_before_any_report_of_it_stays() {
+    let deed = "mkdir q && ln -s q/a.txt ../link && ln a.txt q/a.txt && mv -f ../link a.txt";
+    // What the disk shows is known long before Neovim tells that it has saved.
+    let project = Project::new().env("ACP_TEST_SLOW", "saved");
+    let door = Door::of(project, "one\n", deed);
+    let nvim = &door.nvim;
+    nvim.lua(
+        "local function saves()
+            repeat
+                local here = vim.uv.fs_lstat('a.txt')
+            until here and here.type == 'link'
+            vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'mine' })
+            vim.cmd('silent write')
+        end
+        local when = { pattern = 'AcpTurnStarted', nested = true, callback = saves }
+        vim.api.nvim_create_autocmd('User', when)",
+        (),
+    );
+    turn(nvim);
+    let link = json!([0, ["one"], [], "pending"]);
+    nvim.wait("the link in the review", || {
+        let hunks = hunks(nvim);
+        hunks.as_array().is_some_and(|hunks| hunks.contains(&link))
+    });
+    nvim.cmd("Acp reject all");
+    wait_link(nvim, "a.txt", None);
+    wait_file(nvim, "a.txt", "one\n");
+    wait_files(nvim, 0);
+    wait_lines(nvim, &["one"]);
+    // Whose the first line is depends on whether a report of the file came before the save.
+    let left = std::fs::read_to_string(nvim.project.path("q/a.txt"));
+    let left = left.expect("the file is there");
+    assert!(left.ends_with("mine\n"), "{left:?}");
     door.nvim.quit();
 }
 

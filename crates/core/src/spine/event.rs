@@ -142,8 +142,8 @@ pub enum UndoStep {
 pub enum SaveStep {
     /// A buffer is about to be saved.
     Buffer,
-    /// Lines are about to be written, without a save of a buffer. An event tells the core afterwards
-    /// that they are the user's.
+    /// Lines are about to be written without a save of a buffer, or a buffer to another file than its
+    /// name led to before. An event tells the core afterwards that they are the user's.
     Lines,
     /// The write has ended, and its event was sent.
     Ended,

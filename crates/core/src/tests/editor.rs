@@ -173,15 +173,14 @@ impl Buffer {
         }));
         let stamp = disk.stamp(&self.path);
         self.known = stamp;
+        self.real = disk.real(&self.path);
         out.push(Event::Buffer(BufferEvent::Saved {
             buf,
+            real: self.real.clone(),
             stamp,
             over,
             made_for,
         }));
-        if self.elsewhere {
-            out.push(attached(buf, self, disk));
-        }
         Ok(())
     }
 }

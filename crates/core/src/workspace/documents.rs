@@ -53,6 +53,14 @@ impl Document {
         beside.is_some_and(|(key, text)| by == Some(*key) && text == there)
     }
 
+    fn was_saved(&mut self, stamp: Option<Stamp>, overwritten: Option<Stamp>) {
+        self.saved = Some(self.text.clone());
+        self.stamp = stamp;
+        self.overwritten = overwritten;
+        self.beside = None;
+        self.state.modified = false;
+    }
+
     /// Returns `rows` of the text as it would be written.
     pub fn to_wire(&self, rows: Range<usize>) -> String {
         self.state.format.to_wire(&self.text, rows)
@@ -175,16 +183,8 @@ pub struct Documents {
     /// The buffers that have a link as their name.
     by_link: HashMap<PathBuf, BufId>,
     loading: BTreeMap<BufId, Loading>,
-    /// The buffers that have the text of another file than their names lead to.
-    relinked: BTreeMap<BufId, LetGo>,
-}
-
-/// A buffer as it was let go.
-#[derive(Debug)]
-struct LetGo {
-    document: Document,
-    /// The file that Neovim has saved since.
-    saved: Option<Stamp>,
+    /// The buffers that are let go until they are attached again: their names lead to other files.
+    relinked: BTreeMap<BufId, Document>,
 }
 
 /// A buffer whose text arrives in slices, and the lines received so far.
@@ -247,7 +247,7 @@ impl Documents {
             beside: None,
             state,
         };
-        let gone = self.relinked.remove(&buf).map(|gone| gone.document);
+        let gone = self.relinked.remove(&buf);
         let gone = gone.filter(|gone| state.modified && gone.path == document.path);
         document.saved = match self.by_buf.get(&buf).or(gone.as_ref()) {
             // The buffer was never read or written under this name.
@@ -299,35 +299,49 @@ impl Documents {
             loading.text.apply(&edit);
             return None;
         }
-        let document = self.by_buf.get_mut(&buf)?;
+        let is_gone = self.relinked.contains_key(&buf);
+        let document = self.known_mut(buf)?;
         document.state.tick = tick;
         document.state.modified = true;
-        Some(document.edit(edit))
+        Some(document.edit(edit)).filter(|_| !is_gone)
     }
 
     pub fn set_state(&mut self, buf: BufId, state: BufState) {
-        if let Some(document) = self.by_buf.get_mut(&buf) {
+        if let Some(document) = self.known_mut(buf) {
             document.state = state;
         }
+    }
+
+    fn known_mut(&mut self, buf: BufId) -> Option<&mut Document> {
+        let open = self.by_buf.get_mut(&buf);
+        open.or_else(|| self.relinked.get_mut(&buf))
     }
 
     /// Notes that Neovim has saved a buffer, and the file that this has replaced without a merge.
     pub fn set_saved(&mut self, buf: BufId, stamp: Option<Stamp>, overwritten: Option<Stamp>) {
         if let Some(document) = self.by_buf.get_mut(&buf) {
-            document.saved = Some(document.text.clone());
-            document.stamp = stamp;
-            document.overwritten = overwritten;
-            document.beside = None;
-            document.state.modified = false;
-        } else if let Some(gone) = self.relinked.get_mut(&buf) {
-            gone.saved = stamp;
+            document.was_saved(stamp, overwritten);
         }
     }
 
-    /// Returns whether Neovim has saved a file with this stamp from a buffer that was let go.
-    pub fn was_saved(&self, stamp: Option<Stamp>) -> bool {
-        let mut all = self.relinked.values();
-        stamp.is_some() && all.any(|gone| gone.saved == stamp)
+    /// Returns whether a buffer was let go, or its name leads to a file with another path.
+    pub fn is_elsewhere(&self, buf: BufId, real: &Path) -> bool {
+        let open = self.by_buf.get(&buf);
+        open.is_some_and(|open| open.path != real) || self.relinked.contains_key(&buf)
+    }
+
+    /// Notes that Neovim has saved a buffer that was let go to the file that its name leads to now, and
+    /// returns it.
+    pub fn saved_elsewhere(
+        &mut self,
+        buf: BufId,
+        real: PathBuf,
+        stamp: Option<Stamp>,
+    ) -> Option<Document> {
+        let gone = self.relinked.get_mut(&buf)?;
+        gone.path = real;
+        gone.was_saved(stamp, None);
+        Some(gone.clone())
     }
 
     /// Returns whether a file was read before a save replaced it.
@@ -409,7 +423,7 @@ impl Documents {
         let open = self.by_buf.iter();
         let open = open.filter(|(_, open)| is_left(&open.name, Some(&open.path)));
         let gone = self.relinked.iter();
-        let gone = gone.filter(|(_, gone)| is_left(&gone.document.name, None));
+        let gone = gone.filter(|(_, gone)| is_left(&gone.name, None));
         let gone = gone.map(|(buf, _)| *buf);
         open.map(|(buf, _)| *buf).chain(gone).collect()
     }
@@ -418,10 +432,8 @@ impl Documents {
     pub fn let_go(&mut self, buf: BufId) -> Option<Document> {
         let earlier = self.relinked.remove(&buf);
         let document = self.detach(buf);
-        let saved = None;
-        let gone = document.clone().map(|document| LetGo { document, saved });
-        self.relinked
-            .extend(gone.or(earlier).map(|gone| (buf, gone)));
+        let gone = document.clone().or(earlier);
+        self.relinked.extend(gone.map(|gone| (buf, gone)));
         document
     }
 

@@ -55,6 +55,8 @@ pub enum BufferEvent {
     },
     Saved {
         buf: BufId,
+        /// The path of the file with symbolic links resolved.
+        real: PathBuf,
         stamp: Option<Stamp>,
         /// The file that it was saved over, if that was not merged into the buffer before.
         over: Option<Overwritten>,

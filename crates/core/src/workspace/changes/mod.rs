@@ -176,10 +176,6 @@ impl Workspace {
         let changes: Vec<FileChange> = changes.into_iter().flat_map(halves).flatten().collect();
         for change in changes {
             let path = change.path.clone();
-            if self.was_saved_by_link(&path, change.after.stamp) {
-                let saved = change.after.clone();
-                self.changes.unreported.add(&path, saved, How::Saved);
-            }
             let is_users = is_editors(&change) || self.changes.is_users(&change);
             let agent = self.agent_at(&path).filter(|_| !is_users);
             let mut change = TakeIn::reported(change, agent);
@@ -194,13 +190,6 @@ impl Workspace {
         for lane in lanes.into_values() {
             self.run_lane(lane, fx);
         }
-    }
-
-    /// Returns whether Neovim has saved this version of a file from a buffer whose name was not known to
-    /// lead to it.
-    pub(crate) fn was_saved_by_link(&self, path: &Path, stamp: Option<Stamp>) -> bool {
-        let is_saved = self.documents.was_saved(stamp);
-        is_saved || self.changes.unreported.is_saved_beside(path, stamp)
     }
 
     /// Reports what a file under review was found to be if no host does, because its session is
@@ -272,18 +261,25 @@ impl Workspace {
     pub(crate) fn buffer_saved(
         &mut self,
         buf: BufId,
-        (stamp, over): (Option<Stamp>, Option<Overwritten>),
+        (real, stamp, over): (PathBuf, Option<Stamp>, Option<Overwritten>),
         made_for: Option<Token<Edited>>,
         fx: &mut Effects,
     ) {
+        if let Some(stamp) = stamp {
+            fx.push(HostEffect::Saved { stamp });
+        }
+        if made_for.is_none() && self.documents.is_elsewhere(buf, &real) {
+            self.buffer_is_relinked(buf, fx);
+            if let Some(document) = self.documents.saved_elsewhere(buf, real, stamp) {
+                self.save_is_known(&document, None, fx);
+            }
+            return;
+        }
         let document = self.documents.get(buf);
         let base = document.and_then(|document| document.saved.clone());
         let overwritten = over.as_ref().map(|over| over.stamp);
         self.documents.set_saved(buf, stamp, overwritten);
-        if let Some(stamp) = stamp {
-            fx.push(HostEffect::Saved { stamp });
-        }
-        let Some(document) = self.documents.get(buf) else {
+        let Some(document) = self.documents.get(buf).cloned() else {
             return;
         };
         if let Some(review) = self.reviews.get_mut(&document.path) {
@@ -291,7 +287,7 @@ impl Workspace {
             self.reviews.touch(&document.path);
         }
         if over.is_some() || made_for.is_none() {
-            self.save_is_known(buf, over.as_ref(), fx);
+            self.save_is_known(&document, over.as_ref(), fx);
         }
         if let Some(over) = over {
             self.change_was_overwritten(buf, base, over, fx);
@@ -299,15 +295,7 @@ impl Workspace {
     }
 
     /// Notes the version that Neovim has saved of a buffer's file, and what that replaced without a merge.
-    pub(crate) fn save_is_known(
-        &mut self,
-        buf: BufId,
-        over: Option<&Overwritten>,
-        fx: &mut Effects,
-    ) {
-        let Some(document) = self.documents.get(buf) else {
-            return;
-        };
+    fn save_is_known(&mut self, document: &Document, over: Option<&Overwritten>, fx: &mut Effects) {
         if self.session_at(&document.path).is_some() {
             let over = over.map(|over| {
                 let there = document.decode(&over.bytes);

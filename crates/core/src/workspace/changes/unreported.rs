@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::spine::event::{Stamp, is_later};
+use crate::spine::event::is_later;
 use crate::spine::ids::SessionKey;
 use crate::spine::pending::Token;
 use crate::spine::pending::reply::CheckpointTaken;
@@ -145,13 +145,6 @@ impl Unreported {
             saved.stamp.is_some() && saved.stamp == state.stamp || saved.text() == state.text()
         };
         self.saves(real).any(is_this)
-    }
-
-    /// Returns whether Neovim has saved this version under the path of another file.
-    pub fn is_saved_beside(&self, real: &Path, stamp: Option<Stamp>) -> bool {
-        let others = self.files.keys().filter(|path| *path != real);
-        let mut saves = others.flat_map(|path| self.saves(path));
-        stamp.is_some() && saves.any(|saved| saved.stamp == stamp)
     }
 
     /// Notes that a checkpoint of a project is asked for, which has all versions so far.
@@ -340,6 +333,7 @@ fn is_one(one: &FileState, other: &FileState) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spine::event::Stamp;
     use crate::spine::pending::Pending;
     use crate::text::Text;
     use crate::text::format::{Format, LineEnd};

@@ -40,11 +40,7 @@ impl Workspace {
         fx: &mut Effects,
     ) {
         let before = self.documents.get(buf).cloned();
-        let was_saved = self.was_saved_by_link(&path, stamp);
         let gone = self.documents.attach(buf, name, path, text, state, stamp);
-        if was_saved {
-            self.save_is_known(buf, None, fx);
-        }
         self.follow_attached(buf, before, gone, fx);
         self.run_lanes(fx);
     }
@@ -307,7 +303,7 @@ impl Workspace {
         }
     }
 
-    fn buffer_is_relinked(&mut self, buf: BufId, fx: &mut Effects) {
+    pub(crate) fn buffer_is_relinked(&mut self, buf: BufId, fx: &mut Effects) {
         fx.push(EditorEffect::Relinked { buf });
         let document = self.documents.let_go(buf);
         self.has_left(document, fx);
