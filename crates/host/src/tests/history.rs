@@ -2,7 +2,7 @@
 
 use acp_core::event::ConversationEvent;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;
 
 use super::*;
@@ -300,13 +300,23 @@ fn deleting_a_record_spares_one_that_is_being_written() {
     assert!(outside.exists());
 }
 
+/// A record that cannot grow, in the place of one on a full disk. A record is locked while it is written,
+/// and all processes would share the lock of `/dev/full`.
+#[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_reported_once() {
+fn a_record_that_cannot_be_written_is_reported_once() {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::symlink;
+
     let one = Keeper::new();
     one.begins(ONE, "s1", None);
     assert_eq!(one.names().len(), 1);
     let name = RecordName("9".into());
-    symlink("/dev/full", one.file(&name)).expect("a link");
+    let full = memfd_create("record", MemfdFlags::ALLOW_SEALING).expect("a file");
+    fcntl_add_seals(&full, SealFlags::GROW).expect("a seal");
+    let place = format!("/proc/self/fd/{}", full.as_raw_fd());
+    symlink(place, one.file(&name)).expect("a link");
     one.begins(TWO, "s2", Some(On::GoOn(name)));
     for at in 0..3 {
         one.says(TWO, at, "lost");
