@@ -247,6 +247,24 @@ fn a_file_moved_over_another_open_one_loses_neither_text() {
     door.nvim.quit();
 }
 
+#[test]
+fn a_write_that_a_command_takes_back_at_once_is_not_listed() {
+    for shown in ["a.txt", ""] {
+        let script = Script::new()
+            .writes("a.txt", "two\n")
+            .step(json!({ "shell": "echo one > b.txt; mv b.txt a.txt" }))
+            .done();
+        let project = Project::new().file("a.txt", "one\n");
+        let nvim = start(project.agent("agent", &script), shown);
+        turn(&nvim);
+        wait_files(&nvim, 0);
+        if !shown.is_empty() {
+            wait_lines(&nvim, &["one"]);
+        }
+        nvim.quit();
+    }
+}
+
 /// Has the agent put a link in the place of a file and write through it; the user rejects all.
 #[track_caller]
 fn check_replaced_by_link(shown: &str) {

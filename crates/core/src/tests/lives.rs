@@ -1668,3 +1668,28 @@ fn call_begins() -> Step {
         "content": [],
     }))
 }
+
+#[test]
+fn a_write_that_the_agent_takes_back_at_once_is_not_listed() {
+    check(&[
+        Step::Write(0, vec![(4, 0, 2)]),
+        Step::Update(json!({
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": "t1",
+            "_meta": { "terminal_info": { "terminal_id": "x" } },
+        })),
+        Step::Shell(0, vec![(4, 2, 0)]),
+    ]);
+}
+
+#[test]
+fn bytes_that_are_back_after_a_text_in_between_are_there_in_the_next_neovim() {
+    check(&[
+        call_begins(),
+        Step::Whole(0, "bytes"),
+        Step::Look,
+        Step::Shell(0, vec![(2, 1, 1)]),
+        Step::Write(0, vec![]),
+        Step::Whole(0, "bytes"),
+    ]);
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::ondisk::{Place, decide, running, shell, steps, types, writes};
+use super::ondisk::{PLACES, Place, check_settled, decide, running, shell, steps, types, writes};
 use super::world::{Part, World};
 use crate::event::{Event, ReviewEvent};
 use crate::spine::event::{ReviewAction, Scope, UndoStep};
@@ -98,6 +98,38 @@ fn a_rebased_write_keeps_attribution_of_the_users_line() {
     undo_turn(&mut w);
     check(&w, "a\nmine\n", "a\nmine\n");
     w.skip();
+}
+
+#[test]
+fn a_write_that_the_agent_takes_back_at_once_is_not_listed() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        w.holds(Part::Watcher);
+        writes(&mut w, "1", "a\nB\n");
+        w.disk.put(F, "a\nb\n");
+        w.goes_on();
+        w.ends_turn("end_turn");
+        check_settled(&w);
+        if place == Place::Buffer {
+            assert_eq!(w.buffer(F), "a\nb\n");
+        }
+    }
+}
+
+#[test]
+fn what_the_agent_writes_again_right_after_its_reject_is_listed() {
+    for place in PLACES {
+        let mut w = running(place, Some("a\nb\n"));
+        shell(&mut w, |disk| disk.put(F, "a\nB\n"));
+        w.holds(Part::Watcher);
+        w.decides(ReviewAction::Reject, Scope::All);
+        assert_eq!(w.disk.get(F).as_deref(), Some("a\nb\n"));
+        w.disk.put(F, "a\nB\n");
+        w.goes_on();
+        w.ends_turn("end_turn");
+        check(&w, "a\nB\n", "a\nb\n");
+        w.skip();
+    }
 }
 
 #[test]

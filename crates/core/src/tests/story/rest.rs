@@ -1,6 +1,7 @@
 //! The end of a random story: no line of the user is lost, and buffers, disk and ledgers agree.
 
 use super::*;
+use crate::render::toolcall::ToolCall;
 use crate::spine::project::{Body, Whole};
 use crate::text::Text;
 use crate::text::diff::{Conflict, diff};
@@ -173,7 +174,8 @@ impl Story {
         self.note_told();
     }
 
-    /// Lets every turn end, so that the last changes of agents are known.
+    /// Lets every turn, and what goes on outside of turns, end, so that the last changes of agents are
+    /// known.
     fn turns_end(&mut self) {
         let agents: Vec<AgentKey> = self.w.agents.keys().copied().collect();
         for agent in agents {
@@ -187,7 +189,33 @@ impl Story {
                 self.w.answers(agent, "session/prompt", result);
             }
         }
+        self.calls_end();
+        self.w.rests();
         self.comes_to_rest();
+    }
+
+    /// Agents report that their calls are over.
+    fn calls_end(&mut self) {
+        let mut open = Vec::new();
+        for (_, session) in self.w.model.conversation.sessions() {
+            let ids = (0..5).map(|n| format!("t{n}")).chain(["p".to_owned()]);
+            let found = ids.filter(|id| {
+                let id = acp::ToolCallId(id.as_str().into());
+                let call = session.transcript().find_tool(&id);
+                call.is_some_and(ToolCall::is_open)
+            });
+            let (agent, session) = (session.agent(), session.id().cloned());
+            open.extend(found.filter_map(|id| Some((agent?, session.clone()?, id))));
+        }
+        for (agent, session, id) in open {
+            if !self.is_dead(agent) {
+                let update = json!({
+                    "sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed",
+                });
+                let params = json!({ "sessionId": &*session.0, "update": update });
+                self.w.notifies(agent, "session/update", &params);
+            }
+        }
     }
 
     /// Checks that unmodified buffers equal the disk, and so do the ledgers of files without a

@@ -85,11 +85,8 @@ impl Changes {
         if let Some(over) = over {
             self.unreported.add(&document.path, over, How::Replaced);
         }
-        let saved = FileState {
-            stamp: document.stamp,
-            ..FileState::of_text(document.text.clone(), document.state.format)
-        };
-        self.unreported.add(&document.path, saved, How::Saved);
+        self.unreported
+            .add(&document.path, as_saved(document), How::Saved);
     }
 
     /// Notes that a checkpoint of a project is asked for.
@@ -158,6 +155,14 @@ impl Workspace {
             }
         }
         is_new
+    }
+
+    /// Records a version that this client has written of a file. If no report of it follows, an agent has
+    /// brought back at once what the host knew.
+    pub(crate) fn note_written(&mut self, real: &Path, state: FileState) {
+        if state.is_text() && state.stamp.is_some() && self.session_at(real).is_some() {
+            self.changes.unreported.add(real, state, How::Written);
+        }
     }
 
     /// Returns whether a change that an agent made and the host reported is queued or partly applied.
@@ -286,8 +291,9 @@ impl Workspace {
             review.note_saved();
             self.reviews.touch(&document.path);
         }
-        if over.is_some() || made_for.is_none() {
-            self.save_is_known(&document, over.as_ref(), fx);
+        match over.is_some() || made_for.is_none() {
+            true => self.save_is_known(&document, over.as_ref(), fx),
+            false => self.note_written(&document.path, as_saved(&document)),
         }
         if let Some(over) = over {
             self.change_was_overwritten(buf, base, over, fx);
@@ -476,6 +482,14 @@ impl Workspace {
         let mut all = self.sessions.iter().rev();
         all.find(|(_, session)| path.starts_with(&session.folders.project))
             .map(|(key, _)| *key)
+    }
+}
+
+/// Returns the file of a buffer that was just saved.
+fn as_saved(document: &Document) -> FileState {
+    FileState {
+        stamp: document.stamp,
+        ..FileState::of_text(document.text.clone(), document.state.format)
     }
 }
 

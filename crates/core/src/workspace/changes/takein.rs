@@ -167,7 +167,8 @@ impl Workspace {
             let content = disk.content.as_ref();
             let is_text = content.is_none_or(|content| !content.text.has_nul());
             // Bytes that are newer than the report get a separate one.
-            if is_text || self.known_state(path, disk.stamp).is_some() {
+            let is_unknown = change.change.after.is_unreadable();
+            if is_text || is_unknown || self.known_state(path, disk.stamp).is_some() {
                 change.is_read(disk, restored);
             }
             return;
@@ -446,6 +447,14 @@ fn as_read(change: FileChange, disk: DiskFile, restored: Option<u32>) -> FileCha
         None => FileState::missing(),
         // It was not text and has not changed: only the host can say which kind of file it is.
         Some(_) if !was_text && disk.stamp == change.after.stamp => change.after,
+        Some(content) if change.after.is_unreadable() && content.text.has_nul() => FileState {
+            body: Body::Bytes {
+                bytes: disk.stamp.map_or(0, |stamp| stamp.bytes),
+                blob: None,
+            },
+            mode,
+            stamp: disk.stamp,
+        },
         Some(content) if !was_text && content.text.has_nul() => change.after,
         Some(DiskText { text, format }) => FileState {
             mode,

@@ -39,6 +39,8 @@ pub(crate) enum How {
     Read,
     /// It was read for a review, which has it as the agent's.
     Listed,
+    /// This client wrote it: a report has its result, and is not cut there.
+    Written,
     /// It was read when Neovim's save replaced it: only the disk has had it.
     Replaced,
 }
@@ -109,8 +111,12 @@ impl Unreported {
     /// Adds a version of a file.
     pub fn add(&mut self, real: &Path, state: FileState, how: How) {
         let versions = self.files.entry(real.to_owned()).or_default();
+        if how == How::Written {
+            // The last one is enough.
+            versions.retain(|known| known.how != how);
+        }
         if let Some(known) = versions.iter_mut().find(|known| known.is(&state)) {
-            if how == How::Saved {
+            if how == How::Saved || known.how == How::Written {
                 known.how = how;
             } else if known.how == how {
                 // It may have been read before all of it was written.
@@ -212,7 +218,8 @@ impl Unreported {
 
     /// Returns the oldest version of a file, if it was read.
     fn next_read(&mut self, path: &Path) -> Option<&mut Version> {
-        let next = self.files.get_mut(path)?.first_mut();
+        let mut all = self.files.get_mut(path)?.iter_mut();
+        let next = all.find(|version| version.how != How::Written);
         next.filter(|next| next.how == How::Read)
     }
 
@@ -248,7 +255,8 @@ impl Unreported {
             version.how == How::Read && after.is_text() && version.state.body == after.body
         };
         let to = to + versions.iter().skip(to).take_while(is_same).count();
-        let versions: Vec<Version> = versions.drain(..to).collect();
+        let is_cut = |version: &Version| version.how != How::Written || after.is_unreadable();
+        let versions: Vec<Version> = versions.drain(..to).filter(is_cut).collect();
         let end = versions.last().filter(|last| {
             // A file that is gone is not an empty one.
             let are_texts = after.is_text() && last.state.is_text();

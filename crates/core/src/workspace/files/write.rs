@@ -443,15 +443,16 @@ impl Workspace {
         self.take_told(&real, over);
         let review = self.reviews.begin(&real, write.session, &before, origin);
         review.agent_wrote_over(&before, after.clone(), by.is_some());
-        review.now = FileState {
+        let now = FileState {
             stamp,
-            mode: review.now.mode,
             ..FileState::of_text(after.clone(), formats.1)
         };
+        review.has_version(now.clone());
         let told = conflict_error(path, &conflicts);
         for conflict in conflicts {
             review.offer(conflict);
         }
+        self.note_written(&real, now);
         self.reviews.touch(&real);
         self.proposals_landed(&real, &before, &after, fx);
         told.map_or(Ok(()), Err)

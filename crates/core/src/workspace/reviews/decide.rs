@@ -542,17 +542,14 @@ impl Workspace {
                     return self.restored(path, state, true, stamp, fx);
                 }
                 let is_open = self.documents.find(path).is_some();
+                let state = FileState { stamp, ..state };
                 if let Some(review) = self.reviews.get_mut(path) {
                     if !is_open {
                         review.decision_wrote(state.text().unwrap_or_default());
                     }
-                    let mode = review.now.mode;
-                    review.now = FileState {
-                        mode,
-                        stamp,
-                        ..state
-                    };
+                    review.has_version(state.clone());
                 }
+                self.note_written(path, state);
                 self.reviews.touch(path);
                 // A buffer was loaded just before the file was replaced. What is left of the file is
                 // rejected once the buffer has the text.

@@ -354,10 +354,12 @@ impl Workspace {
         } else if buf.is_some() && is_text {
             self.reread(path, is_reject, fx);
         }
+        let state = FileState { stamp, ..state };
+        self.note_written(path, state.clone());
         if let Some(review) = self.reviews.get_mut(path) {
             self.fileops.forget_link(path, &review.now);
             review.restored = stamp.filter(|_| state.mode.is_some());
-            review.now = FileState { stamp, ..state };
+            review.now = state;
             if let (Some(text), None) = (text, buf) {
                 review.decision_wrote(text.clone());
                 // A buffer may have kept the lines of a link's target, or shown bytes as lines.
